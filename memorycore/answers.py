@@ -1,0 +1,224 @@
+"""The objects that every surface answers: tool, command and API route alike.
+
+Plain dictionaries with fixed keys, so that they are JSON as they stand. A key that is absent does not apply.
+Times are ISO 8601 text with ``Z``. ``reasons`` are strings ``code: sentence``; scripts use what stands before the colon.
+"""
+
+from typing import Literal, NotRequired, TypedDict
+
+Tier = Literal["hot", "cold", "bin", "none"]
+Route = Literal["hot", "cold", "stale"]
+StoreStatus = Literal[
+    "stored",  # in a hot file
+    "cold_stored",  # in the cold tier
+    "duplicate",  # known already, in a hot file
+    "cold_duplicate",  # known already, in the cold tier
+    "cold_stored_fallback",  # meant for a hot file that has no room
+    "stale",  # a finished status line: only in the bin
+    "refused",  # expected refusal: nothing was kept
+    "error",  # a fault; the text was not stored
+]
+
+
+class Problem(TypedDict):
+    """A refusal or a fault: what happened, whether the text is safe, what to do."""
+
+    ok: Literal[False]
+    code: str
+    message: str
+    retryable: bool
+
+
+class Stored(TypedDict):
+    status: StoreStatus
+    tier: Tier
+    route: Route
+    type: Literal["rule", "state"] | None
+    protected: bool
+    reasons: list[str]
+    ref: NotRequired[str]
+    id: NotRequired[str]
+    target: NotRequired[str]
+    pending: NotRequired[list[str]]
+    undo: NotRequired[str]
+    usage: NotRequired[str]
+    note: NotRequired[str]
+    dry_run: NotRequired[bool]
+    line: NotRequired[int]
+    code: NotRequired[str]
+    message: NotRequired[str]
+
+
+class Found(TypedDict):
+    """One result of a recall. ``score`` is 0..1; ``weak`` marks results below the noise floor."""
+
+    id: str
+    tier: Literal["hot", "cold"]
+    score: float
+    content: str
+    ref: NotRequired[str]
+    refs: NotRequired[list[str]]
+    weak: NotRequired[bool]
+    kind: NotRequired[str]
+    target: NotRequired[str]
+    tags: NotRequired[list[str]]
+    occurred_at: NotRequired[str]
+    created_at: NotRequired[str]
+    author: NotRequired[str]
+    session_id: NotRequired[str]
+    cut_chars: NotRequired[int]
+    why: NotRequired[dict[str, float | str | list[str]]]
+
+
+class Recalled(TypedDict):
+    results: list[Found]
+    ref: NotRequired[str]
+    left_out: NotRequired[int]
+    degraded: NotRequired[list[str]]
+    in_bin: NotRequired[list[str]]
+    took_ms: NotRequired[float]
+    model_ms: NotRequired[float]
+    note: NotRequired[str]
+
+
+class Changed(TypedDict):
+    """What update, forget and restore answer; with ``dry_run`` nothing was changed."""
+
+    status: Literal["updated", "unchanged", "trashed", "restored", "candidates"]
+    id: NotRequired[str]
+    tier: NotRequired[Tier]
+    before: NotRequired[str]
+    after: NotRequired[str]
+    undo: NotRequired[str]
+    until: NotRequired[str]
+    reasons: NotRequired[list[str]]
+    candidates: NotRequired[list[Found]]
+    dry_run: NotRequired[bool]
+
+
+class AuditRow(TypedDict):
+    text: str
+    sha256: str
+    chars: int
+    id: str | None
+    type: Literal["rule", "state", "stub"]
+    kind: str
+    policy: str
+    protected: bool
+    origin: str
+    importance: float
+    age_days: int
+    written_at: str
+    updated_at: str
+    last_active_at: str | None
+    resident_until: str | None
+    pinned: bool
+    weight: float
+    effective_weight: float
+    why: str
+    next: str
+    sink_candidate: bool
+    flags: list[str]
+
+
+class AuditTarget(TypedDict):
+    target: str
+    path: str
+    chars: int
+    limit: int
+    percent: int
+    entries: int
+    clean: bool
+    rule_chars: int
+    rule_budget_chars: int
+    lru_sink_candidates: int
+    rows: list[AuditRow]
+    problem: NotRequired[str]
+
+
+class Audited(TypedDict):
+    targets: list[AuditTarget]
+
+
+class HotUsage(TypedDict):
+    target: str
+    path: str
+    chars: int
+    limit: int
+    limit_from: str
+    percent: int
+    entries: int
+    soft: int
+    hard: int
+    aim: int
+    problem: NotRequired[str]
+
+
+class ColdUsage(TypedDict):
+    backend: str
+    total: int
+    vectors: int
+    pending: int
+    failed: int
+
+
+class Usage(TypedDict):
+    """Both files, the cold counts, thresholds, backlog, degraded parts."""
+
+    hot: list[HotUsage]
+    cold: ColdUsage
+    binned: int
+    degraded: list[str]
+
+
+class Status(TypedDict):
+    verdict: str
+    level: Literal["ok", "degraded", "needs_you"]
+    version: str
+    namespace: str
+    hot_dir: str
+    data_dir: str
+    usage: Usage
+    model: str
+    database_bytes: int
+    memories: int
+    purge_due: int
+    problems: list[str]
+    foreign: list[str]
+
+
+class Story(TypedDict):
+    """Everything about one memory."""
+
+    id: str
+    content: str
+    state: str
+    residence: str
+    tier: Tier
+    fields: dict[str, object]
+    revisions: list[dict[str, object]]
+    events: list[dict[str, object]]
+    vector: str
+    refs: list[str]
+
+
+class Binned(TypedDict):
+    id: str
+    content: str
+    reason: str
+    trashed_at: str
+    until: str
+
+
+class Bin(TypedDict):
+    """Named like the command: ``memorycore trash``."""
+
+    items: list[Binned]
+
+
+class Maintained(TypedDict):
+    """What overflow and maintenance answer."""
+
+    steps: list[dict[str, object]]
+    dry_run: bool
+    note: NotRequired[str]

@@ -1,0 +1,232 @@
+"""The connection to ``memorycore.db``: transactions, migrations, and the errors of the driver as ours.
+
+apsw is the only driver that may open this file: two SQLite libraries on one file in one process drop each other's locks.
+"""
+
+import contextlib
+import os
+import queue
+import re
+import threading
+from collections.abc import Iterator
+from importlib.resources import files
+from pathlib import Path
+
+import apsw
+
+from memorycore.errors import SchemaTooNew, StoreBusy, StoreDamaged, StoreError
+
+BUSY_TIMEOUT_MS = 5_000
+MAX_IDLE_READERS = 4
+APPLICATION_ID = 0x4D454D43  # "MEMC"
+_MIGRATION = re.compile(r"(\d{4})_\w+\.sql")
+
+
+class Database:
+    """One open ``memorycore.db``: one writing connection, a few reading ones, usable from every thread.
+
+    ``with db.write() as c`` runs in ``BEGIN IMMEDIATE`` and commits at the end; nested calls of one thread are savepoints.
+    ``with db.read() as c`` is one short snapshot; inside a write of the same thread it sees that write.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._lock = threading.RLock()
+        self._owner = 0
+        self._idle: queue.LifoQueue[apsw.Connection] = queue.LifoQueue(MAX_IDLE_READERS)
+        self._watch_lock = threading.Lock()
+        self._watch: apsw.Connection | None = None
+        self._closed = False
+        with driver_errors(path):
+            self._writer = _connect(path)
+            migrate(self._writer, path)
+            # Commits reach the disk before they are acknowledged; one costs about a tenth of a millisecond on an SSD.
+            self._writer.execute("PRAGMA synchronous = FULL")
+
+    @contextlib.contextmanager
+    def write(self, *, timeout_ms: int = BUSY_TIMEOUT_MS) -> Iterator[apsw.Connection]:
+        """One write transaction.
+
+        Raises:
+            StoreBusy: Another process kept the write lock for longer than ``timeout_ms``.
+            StoreError: The disk is full, the file is damaged or was closed.
+        """
+        with self._lock, driver_errors(self.path):
+            if self._owner == threading.get_ident():
+                with self._writer:
+                    yield self._writer
+                return
+            self._writer.set_busy_timeout(timeout_ms)
+            self._writer.execute("BEGIN IMMEDIATE")
+            self._owner = threading.get_ident()
+            try:
+                yield self._writer
+                self._writer.execute("COMMIT")
+            except BaseException:
+                if self._writer.in_transaction:
+                    self._writer.execute("ROLLBACK")
+                raise
+            finally:
+                self._owner = 0
+
+    @contextlib.contextmanager
+    def read(self) -> Iterator[apsw.Connection]:
+        """One consistent snapshot for reading. Never waits for a writer."""
+        if self._owner == threading.get_ident():
+            yield self._writer
+            return
+        with driver_errors(self.path):
+            connection = self._reader()
+            try:
+                connection.execute("BEGIN")
+                yield connection
+            finally:
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
+                self._give_back(connection)
+
+    def data_version(self) -> int:
+        """A number that changes whenever any connection, of any process, has committed a change."""
+        with self._watch_lock, driver_errors(self.path):
+            if self._watch is None:
+                self._watch = _connect(self.path, read_only=True)
+            return int(self._watch.pragma("data_version"))
+
+    def backup(self, target: Path) -> None:
+        """Copy the whole database to ``target`` (mode 0600), safe beside writers."""
+        with driver_errors(target), contextlib.closing(apsw.Connection(str(target))) as copy:
+            target.chmod(0o600)
+            with self.read() as source, copy.backup("main", source, "main") as step:
+                while not step.done:
+                    step.step(1_000)
+
+    def close(self) -> None:
+        with self._lock:
+            if self._closed:
+                return
+            self._closed = True
+            while not self._idle.empty():
+                self._idle.get_nowait().close()
+            if self._watch is not None:
+                self._watch.close()
+            with contextlib.suppress(apsw.Error):
+                self._writer.execute("PRAGMA optimize")
+            self._writer.close()
+
+    def _reader(self) -> apsw.Connection:
+        try:
+            return self._idle.get_nowait()
+        except queue.Empty:
+            return _connect(self.path, read_only=True)
+
+    def _give_back(self, connection: apsw.Connection) -> None:
+        if not self._closed:
+            with contextlib.suppress(queue.Full):
+                self._idle.put_nowait(connection)
+                return
+        connection.close()
+
+
+def open_database(data_dir: Path) -> Database:
+    """Open ``memorycore.db`` in ``data_dir``, making folder (0700) and file (0600) when there is none.
+
+    Raises:
+        SchemaTooNew: A newer MemoryCore wrote the file.
+        StoreDamaged: The file is no SQLite database, or another program's.
+        StoreError: The folder or the file cannot be used.
+    """
+    path = data_dir / "memorycore.db"
+    try:
+        data_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+    except OSError as error:
+        raise StoreError(path=str(path), why=error.strerror or str(error)) from error
+    return Database(path)
+
+
+def migrations() -> list[tuple[int, str]]:
+    """All schema steps as (number, SQL), in order."""
+    found = [
+        (int(match.group(1)), file.read_text(encoding="utf-8"))
+        for file in (files("memorycore.store") / "migrations").iterdir()
+        if (match := _MIGRATION.fullmatch(file.name))
+    ]
+    return sorted(found)
+
+
+def migrate(connection: apsw.Connection, path: Path) -> None:
+    """Bring the schema up to date; each step and its number are one transaction.
+
+    An existing older database is copied beside itself first. Two processes may start at once: the second one finds the
+    work done when it gets the lock.
+    """
+    steps = migrations()
+    newest = steps[-1][0]
+    if _version(connection, path) == newest:
+        return
+    backed_up = False
+    while True:
+        connection.execute("BEGIN IMMEDIATE")
+        try:
+            version = _version(connection, path)
+            due = [step for step in steps if step[0] > version]
+            if not due:
+                return
+            if version and not backed_up:
+                connection.execute("ROLLBACK")
+                _backup_before_upgrade(connection, path, version)
+                backed_up = True
+                continue
+            number, script = due[0]
+            connection.execute(script)
+            connection.pragma("application_id", APPLICATION_ID)
+            connection.pragma("user_version", number)
+            connection.execute("COMMIT")
+        finally:
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
+
+
+def _version(connection: apsw.Connection, path: Path) -> int:
+    version = int(connection.pragma("user_version"))
+    known = migrations()[-1][0]
+    if version > known:
+        raise SchemaTooNew(path=str(path), found=version, known=known)
+    has_tables = connection.execute("SELECT count(*) FROM sqlite_schema").get
+    if has_tables and int(connection.pragma("application_id")) != APPLICATION_ID:
+        raise StoreDamaged(path=str(path), why="the database belongs to another program")
+    return version
+
+
+def _backup_before_upgrade(connection: apsw.Connection, path: Path, version: int) -> None:
+    target = path.with_name(f"{path.stem}.before-upgrade-{version}.db")
+    with contextlib.closing(apsw.Connection(str(target))) as copy, copy.backup("main", connection, "main") as step:
+        while not step.done:
+            step.step(1_000)
+    target.chmod(0o600)
+
+
+def _connect(path: Path, *, read_only: bool = False) -> apsw.Connection:
+    connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE)
+    connection.set_busy_timeout(BUSY_TIMEOUT_MS)
+    if not read_only:
+        connection.pragma("journal_mode", "wal")
+        connection.pragma("secure_delete", 1)
+        connection.pragma("journal_size_limit", 16 * 1024 * 1024)
+    connection.pragma("foreign_keys", 1)
+    if read_only:
+        connection.pragma("query_only", 1)
+    return connection
+
+
+@contextlib.contextmanager
+def driver_errors(path: Path) -> Iterator[None]:
+    """Raise the driver's errors as ours, with the file's name."""
+    try:
+        yield
+    except apsw.BusyError as error:
+        raise StoreBusy(path=str(path), waited_s=BUSY_TIMEOUT_MS / 1_000) from error
+    except (apsw.CorruptError, apsw.NotADBError) as error:
+        raise StoreDamaged(path=str(path), why=str(error)) from error
+    except (apsw.FullError, apsw.IOError, apsw.CantOpenError, apsw.ReadOnlyError, apsw.ConnectionClosedError) as error:
+        raise StoreError(path=str(path), why=str(error)) from error

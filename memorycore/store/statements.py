@@ -1,0 +1,40 @@
+"""SQL by name: the only place where statements are read from ``sql/*.sql``."""
+
+import re
+from collections.abc import Iterator, Mapping
+from importlib.resources import files
+
+_NAME = re.compile(r"^-- name: (\w+)[^\n]*\n", re.MULTILINE)
+
+
+class Statements(Mapping[str, str]):
+    """All named statements, read once when the first one is asked for."""
+
+    def __init__(self) -> None:
+        self._by_name: dict[str, str] = {}
+
+    def _load(self) -> dict[str, str]:
+        if not self._by_name:
+            found: dict[str, str] = {}
+            for file in sorted((files("memorycore.store") / "sql").iterdir(), key=lambda item: item.name):
+                if file.name.endswith(".sql"):
+                    found.update(_blocks(file.read_text(encoding="utf-8")))
+            self._by_name = found
+        return self._by_name
+
+    def __getitem__(self, name: str) -> str:
+        return self._load()[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._load())
+
+    def __len__(self) -> int:
+        return len(self._load())
+
+
+def _blocks(text: str) -> dict[str, str]:
+    pieces = _NAME.split(text)
+    return {name: body.strip() for name, body in zip(pieces[1::2], pieces[2::2], strict=True)}
+
+
+sql = Statements()
