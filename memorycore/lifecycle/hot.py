@@ -1,0 +1,126 @@
+"""Transitions that change a hot file.
+
+Order of a change: (1) commit the intent, with the text safe in the store; (2) change the file under its lock, without
+touching the database; (3) commit that it is done. Whoever dies in between leaves an open intent, and reconcile
+finishes or withdraws it. Each function here does (2) and (3); ``begin_*`` is (1), inside the caller's transaction.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import apsw
+
+from memorycore.domain.memory import Memory
+from memorycore.errors import MemoryCoreError, NotFound
+from memorycore.hot.tier import HotTier, Written
+from memorycore.lifecycle import rows
+from memorycore.lifecycle.rows import Cause
+from memorycore.store import Database, intents, memories
+from memorycore.store.intents import Intent, Operation
+from memorycore.store.memories import to_ms
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Begun:
+    """A memory and the intent under which its hot file is about to change."""
+
+    intent: int
+    memory: Memory
+
+
+def begin(
+    c: apsw.Connection, tier: HotTier, memory: Memory, operation: Operation, cause: Cause, *, new_text: str | None = None
+) -> Begun:
+    """Step 1: write down what is going to happen to the file."""
+    intent = Intent(
+        id=0,
+        memory_id=memory.id,
+        operation=operation,
+        old_text=None if operation == "add" else memory.content,
+        new_text=memory.content if operation == "add" else new_text,
+        actor=cause.actor,
+        reason=cause.reason,
+        started_at_ms=to_ms(cause.at) or 0,
+        owner=intents.me(),
+    )
+    return Begun(intent=intents.begin(c, memory.namespace, tier.id, intent), memory=memory)
+
+
+def place(db: Database, tier: HotTier, begun: Sequence[Begun], cause: Cause) -> dict[str, bool]:
+    """Append memories that are cold to the hot file, in one write.
+
+    Returns:
+        Memory id → whether it is hot now. False: there is no room; it stays cold, unchanged.
+
+    Raises:
+        HotFileError: The file cannot be used now; all of them stay cold.
+    """
+    with _withdrawn_on_failure(db, begun):
+        written = tier.append([item.memory for item in begun], cause.at)
+    placed: dict[str, bool] = {}
+    with db.write() as c:
+        for item in begun:
+            placed[item.memory.id] = item.memory.content in written.present
+            if intents.end(c, item.intent) and placed[item.memory.id]:
+                rows.move(c, _fresh(c, item.memory), "hot", cause, hot_tier=tier.id)
+        _follow(c, tier, written)
+    return placed
+
+
+def rewrite(db: Database, tier: HotTier, memory: Memory, changes: Mapping[str, Any], cause: Cause) -> Memory:
+    """Replace the text of one hot entry, and only that one.
+
+    Raises:
+        Conflict: The entry is not in the file any more; nothing changed.
+        HotFileError: The file cannot be used now; nothing changed.
+    """
+    new_text = str(changes["content"])
+    with db.write() as c:
+        begun = begin(c, tier, memory, "replace", cause, new_text=new_text)
+    with _withdrawn_on_failure(db, [begun]):
+        written = tier.swap(memory, new_text, cause.at)
+    with db.write() as c:
+        intents.end(c, begun.intent)
+        _follow(c, tier, written)
+        return rows.revise(c, _fresh(c, memory), changes, cause)
+
+
+def discard(db: Database, tier: HotTier, memory: Memory, cause: Cause) -> Memory:
+    """Remove one entry from the hot file and put its memory into the bin."""
+    with db.write() as c:
+        begun = begin(c, tier, memory, "remove", cause)
+    with _withdrawn_on_failure(db, [begun]):
+        written = tier.drop(memory.content, cause.at)
+    with db.write() as c:
+        intents.end(c, begun.intent)
+        _follow(c, tier, written)
+        return rows.trash(c, _fresh(c, memory), cause)
+
+
+@contextmanager
+def _withdrawn_on_failure(db: Database, begun: Sequence[Begun]) -> Iterator[None]:
+    """Close the intents when the file could not be changed: the rows are right as they are."""
+    try:
+        yield
+    except MemoryCoreError:
+        with db.write() as c:
+            for item in begun:
+                intents.end(c, item.intent)
+        raise
+
+
+def _fresh(c: apsw.Connection, memory: Memory) -> Memory:
+    """The row as it stands now: somebody may have changed other fields meanwhile."""
+    found = memories.by_id(c, memory.id, (memory.namespace,))
+    if found is None:
+        raise NotFound(id=memory.id)
+    return found
+
+
+def _follow(c: apsw.Connection, tier: HotTier, written: Written) -> None:
+    """Rows and file agree again, unless the file held something new before this write."""
+    known = intents.find_tier(c, tier.directory, tier.target)
+    if known is not None and known.file_sha == written.sha_before:
+        intents.set_file_sha(c, tier.id, written.sha_after)

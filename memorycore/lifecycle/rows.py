@@ -1,0 +1,81 @@
+"""Transitions that need the local store only. Each takes the open connection of a write transaction."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Any
+
+import apsw
+
+from memorycore.domain.memory import Event, Memory, Residence
+from memorycore.domain.text import norm_hash
+from memorycore.store import memories
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cause:
+    """Who changes something, when, and why; ``facts`` go into the ledger."""
+
+    actor: str
+    at: datetime
+    reason: str = ""
+    facts: Mapping[str, object] = field(default_factory=dict[str, object])
+
+
+def add(c: apsw.Connection, memory: Memory, cause: Cause) -> Memory:
+    """A new memory, in the state and residence that it carries."""
+    stored = memories.insert_memory(c, memory)
+    _record(c, stored, "added" if memory.state == "active" else memory.state, cause)
+    return stored
+
+
+def confirm(c: apsw.Connection, memory: Memory, cause: Cause, *, ref: str = "") -> Memory:
+    """The same text was said again: count it as a use, trust it more, keep the caller's reference."""
+    confirmed = replace(
+        memory, confidence=1 - (1 - memory.confidence) * 0.8, use_count=memory.use_count + 1, last_used_at=cause.at
+    )
+    stored = memories.add_ref(c, memories.update_memory(c, memory, confirmed), ref)
+    _record(c, stored, "confirmed", cause)
+    return stored
+
+
+def revise(c: apsw.Connection, memory: Memory, changes: Mapping[str, Any], cause: Cause) -> Memory:
+    """Change fields of a memory; a new text keeps the old one as a revision. Pass only what differs."""
+    changed = replace(memory, **changes, updated_at=cause.at, version=memory.version + 1)
+    if changed.content != memory.content:
+        memories.add_revision(c, memory, cause.at)
+        changed = replace(changed, norm_hash=norm_hash(changed.content))
+    stored = memories.update_memory(c, memory, changed)
+    _record(c, stored, "revised", replace(cause, facts={**cause.facts, "fields": sorted(changes)}))
+    return stored
+
+
+def move(c: apsw.Connection, memory: Memory, residence: Residence, cause: Cause, *, hot_tier: int | None = None) -> Memory:
+    """Change where the text lives. A memory that leaves a hot file remembers which one it was in."""
+    moved = replace(memory, residence=residence, hot_tier=memory.hot_tier if hot_tier is None else hot_tier)
+    stored = memories.update_memory(c, memory, moved)
+    _record(c, stored, "moved", replace(cause, facts={**cause.facts, "to": residence}))
+    return stored
+
+
+def trash(c: apsw.Connection, memory: Memory, cause: Cause) -> Memory:
+    """Put a memory into the recycle bin; ``cause.reason`` says for whom recall may revive it."""
+    binned = replace(memory, state="trashed", residence="cold", trashed_at=cause.at, trash_reason=cause.reason)
+    stored = memories.update_memory(c, memory, binned)
+    _record(c, stored, "trashed", replace(cause, facts={**cause.facts, "was": memory.residence}))
+    return stored
+
+
+def restore(c: apsw.Connection, memory: Memory, cause: Cause) -> Memory:
+    """Take a memory out of the bin, into the cold tier. A way back into the hot file is the caller's next step."""
+    back = replace(memory, state="active", residence="cold", trashed_at=None, trash_reason="", updated_at=cause.at)
+    stored = memories.update_memory(c, memory, back)
+    _record(c, stored, "restored", cause)
+    return stored
+
+
+def _record(c: apsw.Connection, memory: Memory, action: str, cause: Cause) -> None:
+    event = Event(
+        seq=0, at=cause.at, action=action, memory_id=memory.id, actor=cause.actor, reason=cause.reason, facts=dict(cause.facts)
+    )
+    memories.add_event(c, event, memory.namespace)

@@ -1,0 +1,112 @@
+"""Hot tiers and the changes to hot files that are under way. Every function takes the open connection of a transaction."""
+
+import json
+import os
+import socket
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal
+
+import apsw
+
+from memorycore.domain.memory import Target
+from memorycore.store.memories import to_ms
+from memorycore.store.statements import sql
+
+Operation = Literal["add", "replace", "remove"]
+OWNER_GONE_AFTER_MS = 60_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Intent:
+    """A change to a hot file that was begun. ``fields`` are the row's changes for a ``replace``, as JSON values."""
+
+    id: int
+    memory_id: str
+    operation: Operation
+    old_text: str | None
+    new_text: str | None
+    actor: str
+    reason: str
+    started_at_ms: int
+    owner: str
+
+    def texts(self) -> set[str]:
+        return {text for text in (self.old_text, self.new_text) if text is not None}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TierRow:
+    id: int
+    file_sha: str
+    first_seen_at_ms: int
+    new: bool
+
+
+def tier_row(c: apsw.Connection, namespace: str, directory: str, target: Target, now: datetime) -> TierRow:
+    """The row of one hot file, made at first contact. Needs a write transaction."""
+    where = {"directory": directory, "target": target}
+    known = c.execute(sql["hot_tier"], where).fetchone()
+    if known is None:
+        c.execute(sql["upsert_hot_tier"], {**where, "namespace": namespace, "now": to_ms(now)})
+        known_now = c.execute(sql["hot_tier"], where).fetchone()
+        return TierRow(id=known_now[0], file_sha="", first_seen_at_ms=known_now[2], new=True)
+    return TierRow(id=known[0], file_sha=known[1], first_seen_at_ms=known[2], new=False)
+
+
+def find_tier(c: apsw.Connection, directory: str, target: Target) -> TierRow | None:
+    """The row of one hot file, or None before first contact."""
+    known = c.execute(sql["hot_tier"], {"directory": directory, "target": target}).fetchone()
+    return known and TierRow(id=known[0], file_sha=known[1], first_seen_at_ms=known[2], new=False)
+
+
+def set_file_sha(c: apsw.Connection, tier: int, file_sha: str) -> None:
+    """Note which bytes of the file the rows agree with; an empty text means: look again."""
+    c.execute(sql["set_file_sha"], {"hot_tier": tier, "file_sha": file_sha})
+
+
+def begin(c: apsw.Connection, namespace: str, tier: int, intent: Intent) -> int:
+    """Write an intent down; the caller changes the file after this transaction is committed."""
+    plan = {"operation": intent.operation, "actor": intent.actor, "reason": intent.reason}
+    return int(c.execute(sql["insert_intent"], {
+        "namespace": namespace, "hot_tier": tier, "memory_id": intent.memory_id, "old_text": intent.old_text,
+        "new_text": intent.new_text, "plan": json.dumps(plan), "started_at": intent.started_at_ms, "owner": intent.owner,
+    }).get)  # fmt: skip
+
+
+def open_intents(c: apsw.Connection, namespace: str, tier: int) -> list[Intent]:
+    rows = c.execute(sql["open_intents"], {"hot_tier": tier, "namespace": namespace}).fetchall()
+    return [
+        Intent(id=key, memory_id=memory_id, old_text=old, new_text=new, started_at_ms=at, owner=owner, **json.loads(plan))
+        for key, memory_id, old, new, plan, at, owner in rows
+    ]
+
+
+def end(c: apsw.Connection, intent_id: int) -> bool:
+    """Close an intent; False when somebody else has done so (a recovery that took this process for dead)."""
+    return c.execute(sql["close_intent"], {"id": intent_id}).get is not None
+
+
+def me() -> str:
+    """This process as the owner of an intent."""
+    return f"{os.getpid()}@{socket.gethostname()}"
+
+
+def abandoned(intent: Intent, now_ms: int) -> bool:
+    """Whether the owner of an intent is gone: its process is dead, or it has had far more time than a change takes."""
+    if abs(now_ms - intent.started_at_ms) > OWNER_GONE_AFTER_MS:
+        return True
+    pid, _, host = intent.owner.partition("@")
+    return host == socket.gethostname() and not _alive(int(pid))
+
+
+def _alive(pid: int) -> bool:
+    if os.name == "nt":  # os.kill would end the process there; the age decides alone
+        return True
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True

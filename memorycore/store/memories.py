@@ -1,0 +1,164 @@
+"""Rows ↔ memories. Every function takes the open connection of a transaction."""
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
+
+import apsw
+
+from memorycore.domain.memory import Event, Memory, Source, format_time
+from memorycore.domain.text import entry_hash, index_tokens
+from memorycore.store.statements import sql
+
+_COLUMNS = (
+    "id", "namespace", "content", "norm_hash", "kind", "policy", "state", "residence", "hot_tier", "target",
+    "importance", "confidence", "surprise", "use_count", "author", "authority", "session_id", "scope",
+    "origin", "trash_reason", "version", "change_seq",
+)  # fmt: skip
+_TIMES = ("valid_from", "valid_until", "created_at", "updated_at", "occurred_at", "last_used_at", "trashed_at")
+_LISTS = ("protected", "tags")
+_FLAGS = ("pinned", "importance_given")
+
+
+def to_ms(moment: datetime | None) -> int | None:
+    """Aware time → integer milliseconds UTC."""
+    return None if moment is None else round(moment.timestamp() * 1_000)
+
+
+def from_ms(value: int | None) -> datetime | None:
+    return None if value is None else datetime.fromtimestamp(value / 1_000, tz=UTC)
+
+
+def insert_memory(c: apsw.Connection, memory: Memory) -> Memory:
+    """Write a new row with its references and, when it is active, its search tokens; gives ``seq`` and ``change_seq``."""
+    changed = replace(memory, change_seq=_next_change(c))
+    seq = int(c.execute(sql["insert_memory"], _parameters(changed)).get)
+    for ref in memory.refs:
+        c.execute(sql["insert_ref"], {"seq": seq, "ref": ref})
+    if memory.state == "active":
+        c.execute(sql["insert_text"], {"seq": seq, "tokens": index_tokens(memory.content)})
+    return replace(changed, seq=seq)
+
+
+def update_memory(c: apsw.Connection, before: Memory, after: Memory) -> Memory:
+    """Write the changed row; search tokens and vectors follow the text and the state, so that no index keeps a dead row."""
+    changed = replace(after, change_seq=_next_change(c))
+    c.execute(sql["update_memory"], {**_parameters(changed), "seq": before.seq})
+    reads_before, reads_after = before.state == "active", after.state == "active"
+    same_text = before.content == after.content
+    if reads_before and not (reads_after and same_text):
+        c.execute(sql["delete_text"], {"seq": before.seq})
+        c.execute(sql["delete_embeddings"], {"seq": before.seq})
+        c.execute(sql["finish_job"], {"kind": "embed", "seq": before.seq})
+    if reads_after and not (reads_before and same_text):
+        c.execute(sql["insert_text"], {"seq": before.seq, "tokens": index_tokens(after.content)})
+    return changed
+
+
+def add_ref(c: apsw.Connection, memory: Memory, ref: str) -> Memory:
+    """Keep one more caller's reference; known ones change nothing."""
+    if not ref or ref in memory.refs or c.execute(sql["insert_ref"], {"seq": memory.seq, "ref": ref}).get is None:
+        return memory
+    return replace(memory, refs=(*memory.refs, ref))
+
+
+def touch(c: apsw.Connection, seq: int) -> None:
+    """Put the row into the change feed again, for followers that keep its vector."""
+    c.execute(sql["touch_memory"], {"seq": seq, "change_seq": _next_change(c)})
+
+
+def by_id(c: apsw.Connection, memory_id: str, namespaces: Sequence[str]) -> Memory | None:
+    found = c.execute(sql["memory_by_id"], {"id": memory_id, "namespaces": json.dumps(namespaces)})
+    return next(iter(_memories(found)), None)
+
+
+def by_seq(c: apsw.Connection, seqs: Iterable[int], namespaces: Sequence[str]) -> dict[int, Memory]:
+    parameters = {"seqs": json.dumps([int(seq) for seq in seqs]), "namespaces": json.dumps(namespaces)}
+    return {memory.seq: memory for memory in _memories(c.execute(sql["memories_by_seq"], parameters))}
+
+
+def select(c: apsw.Connection, name: str, **parameters: object) -> list[Memory]:
+    """The memories of one named statement."""
+    return _memories(c.execute(sql[name], parameters))
+
+
+def add_revision(c: apsw.Connection, memory: Memory, replaced_at: datetime) -> None:
+    """Keep the text that ``memory`` has now, before it changes."""
+    c.execute(sql["insert_revision"], {
+        "seq": memory.seq, "version": memory.version, "content": memory.content,
+        "written_at": to_ms(memory.updated_at), "replaced_at": to_ms(replaced_at),
+    })  # fmt: skip
+
+
+def revisions(c: apsw.Connection, memory: Memory) -> list[dict[str, object]]:
+    rows = c.execute(sql["revisions"], {"seq": memory.seq}).fetchall()
+    return [
+        {"version": version, "content": content, "from": format_time(from_ms(start)), "until": format_time(from_ms(end))}
+        for version, content, start, end in rows
+    ]
+
+
+def add_event(c: apsw.Connection, event: Event, namespace: str) -> int:
+    """Write one line of the ledger and return its number."""
+    return int(c.execute(sql["insert_event"], {
+        "namespace": namespace, "at": to_ms(event.at), "action": event.action, "memory_id": event.memory_id,
+        "actor": event.actor, "reason": event.reason, "facts": json.dumps(event.facts, ensure_ascii=False),
+    }).get)  # fmt: skip
+
+
+def events(c: apsw.Connection, memory_id: str, namespaces: Sequence[str]) -> list[Event]:
+    rows = c.execute(sql["events_of_memory"], {"memory_id": memory_id, "namespaces": json.dumps(namespaces)}).fetchall()
+    return [
+        Event(seq=seq, at=_time(at), action=action, memory_id=mid, actor=actor, reason=reason, facts=json.loads(facts))
+        for seq, at, action, mid, actor, reason, facts in rows
+    ]
+
+
+def _next_change(c: apsw.Connection) -> int:
+    return int(c.execute(sql["next_change"]).get)
+
+
+def _parameters(memory: Memory) -> dict[str, Any]:
+    values: dict[str, Any] = {name: getattr(memory, name) for name in _COLUMNS}
+    values |= {name: to_ms(getattr(memory, name)) for name in _TIMES}
+    values |= {name: json.dumps(getattr(memory, name), ensure_ascii=False) for name in _LISTS}
+    values |= {name: int(getattr(memory, name)) for name in _FLAGS}
+    values["entry_hash"] = entry_hash(memory.content)
+    values["source"] = None if memory.source is None else json.dumps(source_fields(memory.source), ensure_ascii=False)
+    return values
+
+
+def source_fields(source: Source) -> dict[str, str | None]:
+    """The JSON form of a source."""
+    return {
+        "uri": source.uri, "locator": source.locator, "sha256": source.sha256,
+        "status": source.status, "checked_at": format_time(source.checked_at),
+    }  # fmt: skip
+
+
+def _time(value: int) -> datetime:
+    return datetime.fromtimestamp(value / 1_000, tz=UTC)
+
+
+def _memories(cursor: apsw.Cursor) -> list[Memory]:
+    found: list[Memory] = []
+    names: tuple[str, ...] = ()
+    for row in cursor:
+        names = names or tuple(column[0] for column in cursor.description)
+        found.append(_memory(dict(zip(names, row, strict=True))))
+    return found
+
+
+def _memory(row: dict[str, Any]) -> Memory:
+    values: dict[str, Any] = {name: row[name] for name in _COLUMNS}
+    values |= {name: from_ms(row[name]) for name in _TIMES}
+    values |= {name: tuple(json.loads(row[name])) for name in (*_LISTS, "refs")}
+    values |= {name: bool(row[name]) for name in _FLAGS}
+    values["seq"] = row["seq"]
+    if row["source"]:
+        fields = json.loads(row["source"])
+        checked = fields.pop("checked_at", None)
+        values["source"] = Source(**fields, checked_at=datetime.fromisoformat(checked) if checked else None)
+    return Memory(**values)

@@ -1,0 +1,115 @@
+-- Statements on memories, their references, revisions and uses.
+-- A statement that reads or writes the table memory names the namespace, or says why it need not.
+
+-- name: next_change
+UPDATE counter SET value = value + 1 WHERE name = 'change' RETURNING value;
+
+-- name: newest_change
+SELECT value FROM counter WHERE name = 'change';
+
+-- name: insert_memory
+INSERT INTO memory (
+    id, namespace, content, norm_hash, kind, policy, state, residence, hot_tier, target, entry_hash, pinned, protected,
+    importance, importance_given, confidence, surprise, valid_from, valid_until, created_at, updated_at, occurred_at,
+    last_used_at, use_count, tags, source, author, authority, session_id, scope, origin, trashed_at, trash_reason,
+    version, change_seq
+) VALUES (
+    :id, :namespace, :content, :norm_hash, :kind, :policy, :state, :residence, :hot_tier, :target, :entry_hash, :pinned, :protected,
+    :importance, :importance_given, :confidence, :surprise, :valid_from, :valid_until, :created_at, :updated_at, :occurred_at,
+    :last_used_at, :use_count, :tags, :source, :author, :authority, :session_id, :scope, :origin, :trashed_at, :trash_reason,
+    :version, :change_seq
+) RETURNING seq;
+
+-- name: update_memory
+UPDATE memory SET
+    content = :content, norm_hash = :norm_hash, kind = :kind, policy = :policy, state = :state, residence = :residence,
+    hot_tier = :hot_tier, target = :target, entry_hash = :entry_hash, pinned = :pinned, protected = :protected, importance = :importance,
+    importance_given = :importance_given, confidence = :confidence, surprise = :surprise, valid_from = :valid_from,
+    valid_until = :valid_until, created_at = :created_at, updated_at = :updated_at, occurred_at = :occurred_at,
+    last_used_at = :last_used_at, use_count = :use_count, tags = :tags, source = :source, author = :author,
+    authority = :authority, session_id = :session_id, scope = :scope, origin = :origin, trashed_at = :trashed_at,
+    trash_reason = :trash_reason, version = :version, change_seq = :change_seq
+WHERE seq = :seq AND namespace = :namespace AND id = :id;
+
+-- name: touch_memory (all namespaces: the row is named by its number, which came from a filtered query)
+UPDATE memory SET change_seq = :change_seq WHERE seq = :seq;
+
+-- name: memory_by_id
+SELECT m.*, (SELECT json_group_array(ref) FROM memory_ref WHERE memory_seq = m.seq) AS refs
+FROM memory m
+WHERE m.id = :id AND m.namespace IN (SELECT value FROM json_each(:namespaces));
+
+-- name: memories_by_seq
+SELECT m.*, (SELECT json_group_array(ref) FROM memory_ref WHERE memory_seq = m.seq) AS refs
+FROM memory m
+WHERE m.seq IN (SELECT value FROM json_each(:seqs)) AND m.namespace IN (SELECT value FROM json_each(:namespaces));
+
+-- name: active_by_norm_hash
+SELECT m.*, (SELECT json_group_array(ref) FROM memory_ref WHERE memory_seq = m.seq) AS refs
+FROM memory m
+WHERE m.namespace = :namespace AND m.norm_hash = :norm_hash AND m.state = 'active'
+  AND m.scope = :scope AND (m.scope = 'global' OR m.session_id = :session_id)
+ORDER BY m.residence = 'hot' DESC, m.seq
+LIMIT 1;
+
+-- name: binned_by_norm_hash
+SELECT m.*, (SELECT json_group_array(ref) FROM memory_ref WHERE memory_seq = m.seq) AS refs
+FROM memory m
+WHERE m.namespace = :namespace AND m.norm_hash = :norm_hash AND m.state = 'trashed'
+ORDER BY m.trashed_at DESC
+LIMIT 1;
+
+-- name: hot_memories
+SELECT m.*, (SELECT json_group_array(ref) FROM memory_ref WHERE memory_seq = m.seq) AS refs
+FROM memory m
+WHERE m.namespace = :namespace AND m.hot_tier = :hot_tier AND m.residence = 'hot' AND m.state = 'active'
+ORDER BY m.seq;
+
+-- name: binned_memories
+SELECT m.*, (SELECT json_group_array(ref) FROM memory_ref WHERE memory_seq = m.seq) AS refs
+FROM memory m
+WHERE m.namespace IN (SELECT value FROM json_each(:namespaces)) AND m.state = 'trashed'
+ORDER BY m.trashed_at DESC, m.seq DESC;
+
+-- name: memories_after
+SELECT m.*, (SELECT json_group_array(ref) FROM memory_ref WHERE memory_seq = m.seq) AS refs
+FROM memory m
+WHERE m.seq > :seq AND m.namespace IN (SELECT value FROM json_each(:namespaces)) AND m.state <> 'purged'
+ORDER BY m.seq
+LIMIT :limit;
+
+-- name: count_memories
+SELECT
+    count(*) FILTER (WHERE state = 'active' AND residence = 'hot'),
+    count(*) FILTER (WHERE state = 'active' AND residence <> 'hot'),
+    count(*) FILTER (WHERE state = 'trashed'),
+    count(*) FILTER (WHERE state = 'trashed' AND trashed_at < :purge_before)
+FROM memory
+WHERE namespace IN (SELECT value FROM json_each(:namespaces));
+
+-- name: insert_ref
+INSERT OR IGNORE INTO memory_ref (memory_seq, ref) VALUES (:seq, :ref) RETURNING ref;
+
+-- name: insert_revision
+INSERT OR IGNORE INTO revision (memory_seq, version, content, written_at, replaced_at)
+VALUES (:seq, :version, :content, :written_at, :replaced_at);
+
+-- name: revisions
+SELECT version, content, written_at, replaced_at FROM revision WHERE memory_seq = :seq ORDER BY version;
+
+-- name: insert_use
+INSERT INTO memory_use (memory_seq, used_at) SELECT value, :used_at FROM json_each(:seqs);
+
+-- name: insert_text
+INSERT INTO memory_text (rowid, tokens) VALUES (:seq, :tokens);
+
+-- name: delete_text
+DELETE FROM memory_text WHERE rowid = :seq;
+
+-- name: insert_event
+INSERT INTO event (namespace, at, action, memory_id, actor, reason, facts)
+VALUES (:namespace, :at, :action, :memory_id, :actor, :reason, :facts) RETURNING seq;
+
+-- name: events_of_memory
+SELECT seq, at, action, memory_id, actor, reason, facts FROM event
+WHERE memory_id = :memory_id AND namespace IN (SELECT value FROM json_each(:namespaces)) ORDER BY seq;

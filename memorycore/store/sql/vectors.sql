@@ -1,0 +1,62 @@
+-- Statements on vectors and on the jobs that make them.
+
+-- name: upsert_fingerprint
+INSERT INTO fingerprint (name, width) VALUES (:name, :width) ON CONFLICT (name) DO NOTHING;
+
+-- name: fingerprint
+SELECT id, width FROM fingerprint WHERE name = :name;
+
+-- name: insert_embedding
+INSERT INTO embedding (memory_seq, part, fingerprint_id, text_hash, vector)
+VALUES (:seq, :part, :fingerprint_id, :text_hash, :vector)
+ON CONFLICT (memory_seq, fingerprint_id, part) DO NOTHING;
+
+-- name: delete_embeddings
+DELETE FROM embedding WHERE memory_seq = :seq;
+
+-- name: embeddings_by_text
+SELECT e.part, e.vector FROM embedding e
+WHERE e.memory_seq = (
+    SELECT memory_seq FROM embedding WHERE text_hash = :text_hash AND fingerprint_id = :fingerprint_id LIMIT 1
+) AND e.fingerprint_id = :fingerprint_id AND e.text_hash = :text_hash
+ORDER BY e.part;
+
+-- name: count_vectors
+SELECT count(DISTINCT e.memory_seq) FROM embedding e JOIN memory m ON m.seq = e.memory_seq
+WHERE e.fingerprint_id = :fingerprint_id AND m.state = 'active'
+  AND m.namespace IN (SELECT value FROM json_each(:namespaces));
+
+-- name: without_vector (all namespaces: vectors are made for whoever waits; the text goes to the model only)
+SELECT m.seq FROM memory m
+WHERE m.state = 'active'
+  AND NOT EXISTS (SELECT 1 FROM embedding e WHERE e.memory_seq = m.seq AND e.fingerprint_id = :fingerprint_id)
+  AND NOT EXISTS (SELECT 1 FROM job j WHERE j.memory_seq = m.seq AND j.kind = 'embed')
+ORDER BY m.seq LIMIT :limit;
+
+-- name: queue_job
+INSERT INTO job (kind, namespace, memory_seq, not_before) VALUES (:kind, :namespace, :seq, :not_before)
+ON CONFLICT (kind, memory_seq) DO UPDATE SET attempts = 0, not_before = excluded.not_before, dead = 0, last_error = '';
+
+-- name: due_jobs (all namespaces: vectors are made for whoever waits; the text goes to the model only)
+SELECT j.id, j.memory_seq, j.attempts, m.content, m.namespace FROM job j JOIN memory m ON m.seq = j.memory_seq
+WHERE j.kind = :kind AND j.dead = 0 AND j.not_before <= :now AND j.lease_until <= :now
+ORDER BY j.priority, j.not_before, j.id LIMIT :limit;
+
+-- name: lease_jobs
+UPDATE job SET lease_until = :until WHERE id IN (SELECT value FROM json_each(:ids));
+
+-- name: finish_job
+DELETE FROM job WHERE kind = :kind AND memory_seq = :seq;
+
+-- name: fail_job
+UPDATE job SET attempts = attempts + 1, not_before = :not_before, lease_until = 0, last_error = :error, dead = :dead WHERE id = :id;
+
+-- name: retry_job_later
+UPDATE job SET not_before = :not_before, lease_until = 0, last_error = :error WHERE id = :id;
+
+-- name: count_jobs
+SELECT count(*) FILTER (WHERE dead = 0), count(*) FILTER (WHERE dead = 1) FROM job
+WHERE kind = :kind AND namespace IN (SELECT value FROM json_each(:namespaces));
+
+-- name: next_job_at (all namespaces: only a time leaves)
+SELECT min(max(not_before, lease_until)) FROM job WHERE kind = :kind AND dead = 0;

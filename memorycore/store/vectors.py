@@ -1,0 +1,104 @@
+"""Vectors of memories, and the jobs that make them. Every function takes the open connection of a transaction."""
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import apsw
+
+from memorycore.store.memories import touch
+from memorycore.store.statements import sql
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+EMBED = "embed"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VectorJob:
+    """One memory that waits for its vector."""
+
+    id: int
+    seq: int
+    attempts: int
+    content: str
+
+
+def text_hash(content: str) -> str:
+    """SHA-256 hex of the exact text: equal text has equal vectors."""
+    return hashlib.sha256(content.encode("utf-8")).hexdigest()
+
+
+def fingerprint_id(c: apsw.Connection, name: str, width: int) -> int:
+    """The number of a fingerprint, made at first use. Needs a write transaction."""
+    c.execute(sql["upsert_fingerprint"], {"name": name, "width": width})
+    return int(c.execute(sql["fingerprint"], {"name": name}).fetchone()[0])
+
+
+def known_fingerprint(c: apsw.Connection, name: str) -> int | None:
+    """The number of a fingerprint, or None when no vector of it was ever stored."""
+    row = c.execute(sql["fingerprint"], {"name": name}).fetchone()
+    return None if row is None else int(row[0])
+
+
+def attach(c: apsw.Connection, seq: int, content: str, fingerprint: int, parts: "NDArray[np.float32]") -> None:
+    """Store the vectors of one memory (``parts`` is [n, width], unit rows) and end its job."""
+    for number, vector in enumerate(parts):
+        c.execute(sql["insert_embedding"], {
+            "seq": seq, "part": number, "fingerprint_id": fingerprint,
+            "text_hash": text_hash(content), "vector": vector.astype("<f4").tobytes(),
+        })  # fmt: skip
+    c.execute(sql["finish_job"], {"kind": EMBED, "seq": seq})
+    touch(c, seq)
+
+
+def cached_parts(c: apsw.Connection, content: str, fingerprint: int) -> "NDArray[np.float32] | None":
+    """The vectors [n, width] that this very text already has somewhere in the store."""
+    import numpy as np
+
+    rows = c.execute(sql["embeddings_by_text"], {"text_hash": text_hash(content), "fingerprint_id": fingerprint}).fetchall()
+    return np.stack([np.frombuffer(blob, dtype="<f4") for _, blob in rows]) if rows else None
+
+
+def queue_job(c: apsw.Connection, namespace: str, seq: int, now_ms: int) -> None:
+    """Ask for a vector; asking again starts the attempts anew."""
+    c.execute(sql["queue_job"], {"kind": EMBED, "namespace": namespace, "seq": seq, "not_before": now_ms})
+
+
+def lease_due(c: apsw.Connection, now_ms: int, *, lease_ms: int, limit: int) -> list[VectorJob]:
+    """Take due jobs; a taker that dies loses them after ``lease_ms``."""
+    rows = c.execute(sql["due_jobs"], {"kind": EMBED, "now": now_ms, "limit": limit}).fetchall()
+    jobs = [VectorJob(id=job, seq=seq, attempts=attempts, content=content) for job, seq, attempts, content, _ in rows]
+    if jobs:
+        c.execute(sql["lease_jobs"], {"until": now_ms + lease_ms, "ids": json.dumps([job.id for job in jobs])})
+    return jobs
+
+
+def fail_job(c: apsw.Connection, job: VectorJob, *, error: str, retry_at_ms: int, dead: bool) -> None:
+    """Count a failed attempt of this text; ``dead`` parks it until somebody asks again."""
+    c.execute(sql["fail_job"], {"id": job.id, "not_before": retry_at_ms, "error": error, "dead": int(dead)})
+
+
+def postpone_job(c: apsw.Connection, job: VectorJob, *, error: str, retry_at_ms: int) -> None:
+    """Try later without counting: the model was away, which says nothing about this text."""
+    c.execute(sql["retry_job_later"], {"id": job.id, "not_before": retry_at_ms, "error": error})
+
+
+def missing(c: apsw.Connection, fingerprint: int, limit: int) -> list[int]:
+    """Rows (seq) that have neither a vector of this fingerprint nor a job."""
+    rows = c.execute(sql["without_vector"], {"fingerprint_id": fingerprint, "limit": limit}).fetchall()
+    return [int(row[0]) for row in rows]
+
+
+def counts(c: apsw.Connection, fingerprint: int | None, namespaces: Sequence[str]) -> tuple[int, int, int]:
+    """(memories with a vector, jobs that wait, jobs given up)."""
+    spaces = json.dumps(namespaces)
+    waiting, dead = c.execute(sql["count_jobs"], {"kind": EMBED, "namespaces": spaces}).fetchone()
+    if fingerprint is None:
+        return 0, waiting, dead
+    done = c.execute(sql["count_vectors"], {"fingerprint_id": fingerprint, "namespaces": spaces}).get
+    return int(done), waiting, dead
