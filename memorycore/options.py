@@ -36,8 +36,10 @@ class HotLimit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Thresholds:
-    """Marks of one hot file, all in code points: overflow starts at ``soft``, must succeed below ``hard``,
-    aims at ``aim``; rules and pointers together stay below ``rule_budget``.
+    """Marks of one hot file, all in code points.
+
+    Overflow starts at ``soft``, must succeed below ``hard``, aims at ``aim``; rules and pointers together stay
+    below ``rule_budget``.
     """
 
     soft: int

@@ -1,0 +1,89 @@
+"""Sentences for people, in English and Simplified Chinese, under stable codes.
+
+The texts stand in ``en.toml`` and ``zh.toml``; each was written in its language. A sentence holds ``{facts}``, and
+parts in ``[brackets]`` that are left out when one of their facts is missing.
+"""
+
+import re
+import tomllib
+from collections.abc import Mapping
+from functools import lru_cache
+from importlib.resources import files
+from typing import Any, cast, get_args
+
+from memorycore.answers import Problem
+from memorycore.errors import MemoryCoreError
+from memorycore.options import Language
+
+LANGUAGES: tuple[Language, ...] = get_args(Language)
+# Codes of these tables stand alone ("not_found"); those of the others carry the table's name ("heading.hot").
+_BARE = ("error", "reason")
+_OPTIONAL = re.compile(r"\[([^\[\]]*\{[^\[\]]*)\]")
+_FACT = re.compile(r"\{(\w+)\}")
+
+
+@lru_cache(maxsize=len(LANGUAGES))
+def catalogue(lang: Language) -> Mapping[str, str]:
+    """Every code of one language with its sentence."""
+    content = files(__name__).joinpath(f"{lang}.toml").read_text(encoding="utf-8")
+    tables = cast("dict[str, dict[str, str]]", tomllib.loads(content))
+    return {
+        (code if table in _BARE else f"{table}.{code}"): sentence
+        for table, sentences in tables.items()
+        for code, sentence in sentences.items()
+    }
+
+
+def text(code: str, lang: Language, **facts: object) -> str:
+    """The sentence of a code with its facts put in. An unknown code is its own text: an answer never fails for it."""
+    return fill(catalogue(lang).get(code, code), facts)
+
+
+def has(code: str, lang: Language) -> bool:
+    return code in catalogue(lang)
+
+
+def reason(code: str, lang: Language, **facts: object) -> str:
+    """``code: sentence``, as the answers' ``reasons`` carry it; scripts use what stands before the colon."""
+    return f"{code}: {text(code, lang, **facts)}"
+
+
+def error_text(error: MemoryCoreError, lang: Language) -> str:
+    """What happened, whether the text is safe, what to do."""
+    words = catalogue(lang)
+    facts = dict(error.facts)
+    if isinstance(why := facts.get("why"), str):
+        facts["why"] = fill(words.get(f"why.{why}", why), facts)  # a system's own words stay as they are
+    return fill(words.get(error.code, words["error"]), facts)
+
+
+def problem(error: MemoryCoreError, lang: Language) -> Problem:
+    """The refusal as every surface answers it."""
+    return {"ok": False, "code": error.code, "message": error_text(error, lang), "retryable": error.retryable}
+
+
+def fill(sentence: str, facts: Mapping[str, Any]) -> str:
+    """Put facts into a sentence; one pass, so that braces or brackets inside a fact do nothing."""
+    present = {name: value for name, value in facts.items() if value is not None and value != ""}
+
+    def part(match: re.Match[str]) -> str:
+        inner = match[1]
+        return inner if all(name in present for name in _FACT.findall(inner)) else ""
+
+    return _FACT.sub(lambda match: str(present.get(match[1], "–")), _OPTIONAL.sub(part, sentence))
+
+
+def language_of(name: str) -> Language | None:
+    """``zh_CN.UTF-8``, ``zh-Hans``, ``en``: the language of a locale name; None when we do not speak it."""
+    first = re.split(r"[-_.@]", name.strip().lower(), maxsplit=1)[0]
+    return {"zh": "zh", "chinese": "zh", "en": "en", "english": "en"}.get(first)  # type: ignore[return-value]
+
+
+def language(env: Mapping[str, str]) -> Language:
+    """``MEMORYCORE_LANG``, else the locale; English where neither says anything that we speak."""
+    for variable in ("MEMORYCORE_LANG", "LC_ALL", "LC_MESSAGES", "LANG"):
+        if value := env.get(variable, ""):
+            return language_of(value) or "en"
+    import locale
+
+    return language_of(locale.getlocale()[0] or "") or "en"

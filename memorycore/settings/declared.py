@@ -1,0 +1,342 @@
+"""The settings themselves: each is declared once, as a field of ``Settings``.
+
+The name of a field is the key in config.toml; its metadata holds the environment names and how a value is read.
+"""
+
+# ruff: noqa: RUF009 - setting() makes a dataclass field, which is what belongs there
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import Field, dataclass, field, fields
+from datetime import UTC, datetime, tzinfo
+from pathlib import Path
+from typing import Any, Literal, TypeVar, cast
+
+from memorycore.domain.memory import TRASH_DAYS, Target
+from memorycore.errors import NotAvailable, SettingsError
+from memorycore.messages import language_of
+from memorycore.options import (
+    BUNDLED_MODELS,
+    CoreOptions,
+    EmbedOptions,
+    HotLimit,
+    Language,
+    LimitFrom,
+    Thresholds,
+    thresholds_of,
+)
+
+T = TypeVar("T")
+OriginKind = Literal["default", "file", "environment", "argument", "derived", "hermes"]
+
+CONFIG_VARIABLE = "MEMORYCORE_CONFIG"
+OUR_PREFIX = "MEMORYCORE_"
+OLLAMA_URL = "http://localhost:11434/v1"
+OLLAMA_MODEL = "qwen3-embedding:0.6b"
+
+# Names that the predecessor or the design knows and that nothing reads yet. Set or not, they change nothing.
+NOT_YET = (
+    "LLM_API_KEY",
+    "LLM_BASE_URL",
+    "LLM_MODEL",
+    "MNEMOSYNE_URL",
+    "MNEMOSYNE_TIMEOUT",
+    "MEMORYCORE_PREFETCH_ENABLED",
+    "MEMORYCORE_INDEX_TOPICS",
+    "MEMORYCORE_RULE_BUDGET_ENABLED",
+    "MEMORYCORE_TRASH_PATH",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Who set a value. ``detail``: the variable, the file, or the rule in a stable word."""
+
+    kind: OriginKind
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shown:
+    """One line of ``config show``. A secret never shows its value, only whether it is set."""
+
+    key: str
+    variable: str
+    value: str | int | float | bool | None
+    origin: Origin
+    secret: bool = False
+
+
+class UnfitError(ValueError):
+    """A value that a setting cannot have. ``why`` is a code of ``messages``; the facts fill its words."""
+
+    def __init__(self, why: str, **facts: object) -> None:
+        super().__init__(why)
+        self.why = why
+        self.facts = facts
+
+
+# Readers: what stands in the environment (always text) or in the file (a TOML value) becomes a value.
+
+
+def text(raw: object) -> str:
+    if not isinstance(raw, str):
+        raise UnfitError("not_text")
+    return raw
+
+
+def yes_or_no(raw: object) -> bool:
+    if isinstance(raw, bool):
+        return raw
+    word = str(raw).strip().lower()
+    if word in {"1", "true", "yes", "on"}:
+        return True
+    if word in {"0", "false", "no", "off"}:
+        return False
+    raise UnfitError("not_yes_or_no")
+
+
+def number(least: float, most: float) -> Callable[[object], float]:
+    def read(raw: object) -> float:
+        if isinstance(raw, bool):
+            raise UnfitError("not_a_number")
+        try:
+            value = float(str(raw))
+        except ValueError:
+            raise UnfitError("not_a_number") from None
+        if not least <= value <= most:  # NaN fails here too
+            raise UnfitError("not_between", least=f"{least:g}", most=f"{most:g}")
+        return value
+
+    return read
+
+
+def whole(least: int, most: int) -> Callable[[object], int]:
+    def read(raw: object) -> int:
+        value = number(least, most)(raw)
+        if not value.is_integer():
+            raise UnfitError("not_whole")
+        return int(value)
+
+    return read
+
+
+def one_of(*allowed: str) -> Callable[[object], str]:
+    def read(raw: object) -> str:
+        word = text(raw).strip().lower()
+        if word not in allowed:
+            raise UnfitError("not_one_of", allowed=", ".join(allowed))
+        return word
+
+    return read
+
+
+def spoken_language(raw: object) -> Language:
+    found = language_of(text(raw))
+    if found is None:
+        raise UnfitError("not_one_of", allowed="en, zh")
+    return found
+
+
+def names(raw: object) -> tuple[str, ...]:
+    parts = cast("list[object]", raw) if isinstance(raw, list) else text(raw).split(",")
+    return tuple(name for part in parts if (name := text(part).strip()))
+
+
+def setting(
+    default: T, *variables: str, read: Callable[[object], Any] = text, secret: bool = False, path: bool = False
+) -> T:
+    return field(default=default, metadata={"variables": variables, "read": read, "secret": secret, "path": path})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """All settings with their final values. What a setting is for stands in ``messages``, under ``setting.<key>``."""
+
+    hot_dir: Path = setting(Path(), "MEMORY_DIR", path=True)
+    data_dir: Path = setting(Path(), "MEMORYCORE_DATA_DIR", "MNEMOSYNE_DATA_DIR", path=True)
+    hermes_home: Path | None = setting(None, "HERMES_HOME", path=True)
+    namespace: str = setting("", "MEMORYCORE_NAMESPACE")
+    language: Language = setting("en", "MEMORYCORE_LANG", read=spoken_language)
+    timezone: str = setting("", "MEMORYCORE_TIMEZONE")
+
+    char_limit_memory: int = setting(0, "MEMORYCORE_CHAR_LIMIT_MEMORY", read=whole(200, 1_000_000))
+    char_limit_user: int = setting(0, "MEMORYCORE_CHAR_LIMIT_USER", read=whole(200, 1_000_000))
+    soft_threshold: float | None = setting(None, "MEMORYCORE_SOFT_THRESHOLD", read=number(0.05, 1_000_000))
+    hard_threshold: float | None = setting(None, "MEMORYCORE_HARD_THRESHOLD", read=number(0.05, 1_000_000))
+    target_ratio: float | None = setting(None, "MEMORYCORE_TARGET_RATIO", read=number(0.05, 1_000_000))
+    rule_budget_chars: float | None = setting(None, "MEMORYCORE_RULE_BUDGET_CHARS", read=number(0.05, 1_000_000))
+    state_ttl_days: int = setting(7, "MEMORYCORE_STATE_TTL_DAYS", read=whole(0, 36_500))
+    rule_min_residency_days: int = setting(7, "MEMORYCORE_RULE_MIN_RESIDENCY_DAYS", read=whole(0, 36_500))
+    trash_days: int = setting(TRASH_DAYS, "MEMORYCORE_TRASH_DAYS", read=whole(1, 36_500))
+
+    cold_backend: str = setting("local", "MEMORYCORE_COLD_BACKEND", read=one_of("local", "remote", "postgres"))
+    embed_model: str = setting("auto", "MEMORYCORE_EMBED_MODEL")
+    embed_url: str = setting("", "MEMORYCORE_EMBED_URL")
+    embed_key: str = setting("", "MEMORYCORE_EMBED_KEY", secret=True)
+    embed_dimensions: int | None = setting(None, "MEMORYCORE_EMBED_DIMENSIONS", read=whole(8, 16_384))
+    embed_query_prefix: str = setting("", "MEMORYCORE_EMBED_QUERY_PREFIX")
+    embed_passage_prefix: str = setting("", "MEMORYCORE_EMBED_PASSAGE_PREFIX")
+    embed_timeout_s: float = setting(10.0, "MEMORYCORE_EMBED_TIMEOUT_S", read=number(0.1, 600))
+    vector_weight: float | None = setting(None, "MEMORYCORE_VECTOR_WEIGHT", read=number(0, 1))
+
+    store_wait_ms: int = setting(150, "MEMORYCORE_STORE_WAIT_MS", read=whole(0, 60_000))
+    lock_timeout_s: float = setting(2.0, "MEMORYCORE_LOCK_TIMEOUT_S", read=number(0.05, 600))
+    activity_log_enabled: bool = setting(True, "ACTIVITY_LOG_ENABLED", read=yes_or_no)  # noqa: FBT003 - a default
+
+    toolset: str = setting("core", "MEMORYCORE_TOOLSET", read=one_of("core", "full"))
+    http_host: str = setting("127.0.0.1", "MEMORYCORE_HTTP_HOST")
+    http_port: int = setting(8765, "MEMORYCORE_HTTP_PORT", read=whole(0, 65_535))
+    http_allowed_hosts: tuple[str, ...] = setting((), "MEMORYCORE_HTTP_ALLOWED_HOSTS", read=names)
+    http_token: str = setting("", "MEMORYCORE_HTTP_TOKEN", secret=True)
+
+    config_file: Path | None = None
+    origins: Mapping[str, Origin] = field(default_factory=dict[str, Origin])
+    without_effect: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        return f"Settings(hot_dir={str(self.hot_dir)!r}, data_dir={str(self.data_dir)!r})"  # no secret in a log
+
+    def describe(self) -> list[Shown]:
+        """Every setting with its value and origin, in the order of declaration."""
+        return [self._shown(declared) for declared in declared_settings()]
+
+    def _shown(self, declared: Field[Any]) -> Shown:
+        value = getattr(self, declared.name)
+        secret = bool(declared.metadata["secret"])
+        if isinstance(value, tuple):
+            value = ", ".join(cast("tuple[str, ...]", value))
+        elif isinstance(value, Path):
+            value = str(value)
+        return Shown(
+            key=declared.name,
+            variable=declared.metadata["variables"][0],
+            value=bool(value) if secret else value,
+            origin=self.origins.get(declared.name, Origin("default")),
+            secret=secret,
+        )
+
+    def limit_from(self, target: Target) -> LimitFrom:
+        origin = self.origins.get(f"char_limit_{target}", Origin("default"))
+        if origin.kind == "hermes":
+            return cast("LimitFrom", origin.detail)
+        return "default" if origin.kind == "default" else "setting"
+
+    def zone(self) -> tzinfo:
+        """The zone in which a date without a time is read; the system's own when nothing is set."""
+        return time_zone(self.timezone)
+
+    def core_options(self) -> CoreOptions:
+        """What ``MemoryCore.open`` is told.
+
+        Raises:
+            NotAvailable: A cold backend that is not built yet.
+            SettingsError: Thresholds that contradict each other.
+        """
+        if self.cold_backend != "local":
+            raise NotAvailable(
+                what=f"MEMORYCORE_COLD_BACKEND={self.cold_backend}",
+                why="not_built",
+                instead="MEMORYCORE_COLD_BACKEND=local",
+            )
+        limits: dict[Target, int] = {"memory": self.char_limit_memory, "user": self.char_limit_user}
+        return CoreOptions(
+            hot_dir=self.hot_dir,
+            data_dir=self.data_dir,
+            namespace=self.namespace,
+            hermes_home=self.hermes_home,
+            hot_limits={
+                name: HotLimit(chars=chars, where_from=self.limit_from(name)) for name, chars in limits.items()
+            },
+            thresholds={name: self._thresholds(chars) for name, chars in limits.items()},
+            embed=self._embed(),
+            vector_weight=self.vector_weight,
+            store_wait_ms=self.store_wait_ms,
+            lock_timeout_s=self.lock_timeout_s,
+            trash_days=self.trash_days,
+            resident_days=self.rule_min_residency_days,
+            state_ttl_days=self.state_ttl_days,
+            activity_log=self.activity_log_enabled,
+            timezone=self.zone(),
+            language=self.language,
+        )
+
+    def _thresholds(self, limit: int) -> Thresholds:
+        base = thresholds_of(limit)
+
+        def mark(value: float | None) -> int | None:
+            """A ratio up to 1, or code points; these cannot be more than the file holds."""
+            return None if value is None else min(limit, round(limit * value) if value <= 1 else int(value))
+
+        aim, soft, hard = mark(self.target_ratio), mark(self.soft_threshold), mark(self.hard_threshold)
+        # A mark that was not given makes room for those that were; only given ones can contradict each other.
+        ends_at = hard if hard is not None else limit
+        starts_at = soft if soft is not None else max(aim or 0, min(base.soft, ends_at))
+        aims_at = aim if aim is not None else min(base.aim, starts_at)
+        if hard is None:
+            ends_at = max(base.hard, starts_at)
+        for key, value, upper, most in (
+            ("target_ratio", aims_at, "soft_threshold", starts_at),
+            ("soft_threshold", starts_at, "hard_threshold", ends_at),
+        ):
+            if value > most:
+                raise SettingsError(key=key, why="above_another", value=value, than=upper, most=most)
+        rules = mark(self.rule_budget_chars)
+        return Thresholds(
+            soft=starts_at, hard=ends_at, aim=aims_at, rule_budget=base.rule_budget if rules is None else rules
+        )
+
+    def _embed(self) -> EmbedOptions:
+        model, url = self.embed_model.strip(), self.embed_url.strip()
+        if model in BUNDLED_MODELS and (model != "auto" or not url):
+            url = ""  # a model of the package, or none, was asked for by name: an address in the config rests
+        elif not url:
+            url = OLLAMA_URL
+        elif model == "auto":
+            model = OLLAMA_MODEL
+        return EmbedOptions(
+            model=model,
+            url=url,
+            key=self.embed_key,
+            dimensions=self.embed_dimensions,
+            query_prefix=self.embed_query_prefix,
+            passage_prefix=self.embed_passage_prefix,
+            timeout_s=self.embed_timeout_s,
+        )
+
+
+def declared_settings() -> tuple[Field[Any], ...]:
+    return tuple(declared for declared in fields(Settings) if "variables" in declared.metadata)
+
+
+def variables() -> dict[str, str]:
+    """Every environment name that is read, with the key it sets."""
+    known = {name: declared.name for declared in declared_settings() for name in declared.metadata["variables"]}
+    for declared in declared_settings():
+        if declared.metadata["secret"]:
+            known[declared.metadata["variables"][0] + "_FILE"] = declared.name + "_file"
+    return known
+
+
+def time_zone(name: str) -> tzinfo:
+    """The zone of that name; the system's own for an empty name.
+
+    Raises:
+        SettingsError: No zone has this name.
+    """
+    import zoneinfo
+
+    if name:
+        try:
+            return zoneinfo.ZoneInfo(name)
+        except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError) as error:
+            raise SettingsError(key="timezone", why="no_time_zone", value=name) from error
+    link = Path("/etc/localtime")
+    _, found, system = str(link.resolve()).rpartition("zoneinfo/") if link.is_symlink() else ("", "", "")
+    for candidate in (os.environ.get("TZ", "").lstrip(":"), system if found else ""):
+        if candidate:
+            try:
+                return zoneinfo.ZoneInfo(candidate)
+            except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError):
+                continue
+    return datetime.now().astimezone().tzinfo or UTC  # a fixed offset: right today, an hour off across the change
