@@ -1,0 +1,1 @@
+"""The two files of the hot tier: MEMORY.md and USER.md."""

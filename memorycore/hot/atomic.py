@@ -1,0 +1,208 @@
+"""One file that other programs share: read it, lock it, put new bytes in its place.
+
+A replacement is a finished copy renamed over the file, so whoever looks or dies at any moment has the old bytes or the
+new ones. Nothing here knows what is in the file.
+"""
+
+import os
+import secrets
+import stat
+import time
+from collections.abc import Callable, Generator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import BinaryIO, TypeVar
+
+from memorycore.errors import LockTimeout, Unreadable, Unwritable
+
+LOCK_TIMEOUT_S = 2.0
+TEMPORARY_FILES = ".memorycore-*.tmp"  # left by a process that died; never read, doctor lists them
+PRIVATE_FILE = 0o600
+PRIVATE_FOLDER = 0o700
+
+_CHECK_INTERVAL_S = 0.005
+# Windows refuses a file that another program holds open (5 access denied, 32 and 33 sharing and lock violation).
+# Editors, indexers and virus scanners do that for a moment; after these 1.2 s it is a denial that is meant.
+_HELD_OPEN = frozenset({5, 32, 33})
+_HELD_OPEN_PAUSES_S = (0.01, 0.02, 0.05, 0.1, 0.2, 0.4, 0.4)
+
+T = TypeVar("T")
+
+
+def read(path: Path) -> bytes | None:
+    """The bytes of a file, or None if it does not exist.
+
+    Raises:
+        Unreadable: Anything else, a link to nowhere included. A read error is never "empty".
+    """
+    try:
+        if not stat.S_ISREG(path.stat().st_mode):
+            raise Unreadable(path=str(path), why="not a regular file")
+        return _patiently(path.read_bytes)
+    except FileNotFoundError as error:
+        if path.is_symlink():
+            raise Unreadable(path=str(path), why="a link to a file that does not exist") from error
+        return None
+    except OSError as error:
+        raise Unreadable(path=str(path), why=error.strerror or str(error)) from error
+
+
+@contextmanager
+def locked(path: Path, *, timeout_s: float = LOCK_TIMEOUT_S) -> Generator[None, None, None]:
+    """Hold the lock that Hermes holds for its own edits: ``flock`` on ``<path>.lock``, links not followed.
+
+    The lock file is created when missing, its folder too, and never deleted. A second lock in the same process waits
+    as well. Hold it for milliseconds.
+
+    Raises:
+        LockTimeout: Somebody else holds it for longer than ``timeout_s``.
+        Unwritable: The lock file cannot be opened, or locks do not work there.
+    """
+    from portalocker import unlock  # 60 ms of import that reading does not need
+
+    handle = _take_lock(path.with_name(path.name + ".lock"), timeout_s=timeout_s)
+    with handle:
+        try:
+            yield
+        finally:
+            unlock(handle)  # closing is not enough: a child forked meanwhile would keep the lock
+
+
+def replace(path: Path, data: bytes, *, new_mode: int = PRIVATE_FILE) -> None:
+    """Put ``data`` in the place of a file, whole or not at all, and flush it to the disk.
+
+    A link stays a link and its target is replaced; mode and, where allowed, owner and group are kept. A new file gets
+    ``new_mode``. A file without write permission is refused, though the rename would succeed.
+
+    Raises:
+        Unwritable: With path, reason and mode; the old file stands. A file that is a mount point of its own cannot be
+            replaced whole, so it is refused too.
+    """
+    target = Path(os.path.realpath(path))
+    temporary = target.with_name(f".memorycore-{os.getpid()}-{secrets.token_hex(6)}.tmp")
+    try:
+        found = status(target)
+        if found:
+            _refuse_unless_writable(target, found)
+        try:
+            _write_new(temporary, data, like=found, new_mode=new_mode)
+            _patiently(lambda: temporary.replace(target))
+        finally:
+            with suppress(OSError):
+                temporary.unlink()
+    except OSError as error:
+        raise unwritable(target, error) from error
+    _flush_folder(target.parent)
+
+
+def status(path: Path) -> os.stat_result | None:
+    """None only when there is no such file."""
+    try:
+        return path.stat()
+    except FileNotFoundError:
+        return None
+
+
+def unwritable(path: Path, error: OSError) -> Unwritable:
+    """The system's refusal as ours. Blame the folder when it is the folder that forbids."""
+    blamed = path.parent if path.parent.is_dir() and not os.access(path.parent, os.W_OK) else path
+    with suppress(OSError):
+        return Unwritable(path=str(blamed), why=error.strerror or str(error), mode=mode_of(blamed.stat()))
+    return Unwritable(path=str(blamed), why=error.strerror or str(error), mode="-")
+
+
+def mode_of(found: os.stat_result) -> str:
+    return f"{stat.S_IMODE(found.st_mode):04o}"
+
+
+def _take_lock(lock_path: Path, *, timeout_s: float) -> BinaryIO:
+    """Poll with a deadline: a blocking ``flock`` could wait for ever, and no thread could end it."""
+    from portalocker import LockFlags, exceptions, lock
+
+    started = time.monotonic()
+    handle = _open_lock_file(lock_path)
+    while True:
+        try:
+            lock(handle, LockFlags.EXCLUSIVE | LockFlags.NON_BLOCKING)
+            if _is_at(handle, lock_path):
+                return handle
+            handle.close()  # somebody deleted the lock file: others would lock another one beside us
+            handle = _open_lock_file(lock_path)
+        except exceptions.AlreadyLocked:
+            time.sleep(_CHECK_INTERVAL_S)
+        except exceptions.LockException as error:
+            handle.close()
+            raise Unwritable(path=str(lock_path), why=f"locking does not work here: {error}", mode="-") from error
+        waited_s = time.monotonic() - started
+        if waited_s >= timeout_s:
+            handle.close()
+            raise LockTimeout(path=str(lock_path), waited_s=round(waited_s, 3))
+
+
+def _open_lock_file(lock_path: Path) -> BinaryIO:
+    flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
+    try:
+        lock_path.parent.mkdir(mode=PRIVATE_FOLDER, parents=True, exist_ok=True)
+        return os.fdopen(os.open(lock_path, flags, PRIVATE_FILE), "r+b", buffering=0)
+    except OSError as error:
+        raise unwritable(lock_path, error) from error
+
+
+def _is_at(handle: BinaryIO, path: Path) -> bool:
+    try:
+        return os.path.samestat(os.fstat(handle.fileno()), path.stat())
+    except OSError:
+        return False
+
+
+def _refuse_unless_writable(target: Path, found: os.stat_result) -> None:
+    """A rename asks the folder only, so the file's own permission has to be asked for; root is refused by the mode."""
+    if not stat.S_ISREG(found.st_mode):
+        raise Unwritable(path=str(target), why="not a regular file", mode=mode_of(found))
+    if not found.st_mode & 0o222 or not os.access(target, os.W_OK):
+        raise Unwritable(path=str(target), why="read-only", mode=mode_of(found))
+
+
+def _write_new(path: Path, data: bytes, *, like: os.stat_result | None, new_mode: int) -> None:
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+    with os.fdopen(os.open(path, flags, PRIVATE_FILE), "wb") as handle:
+        handle.write(data)
+        handle.flush()
+        if os.name == "posix":
+            _set_access(handle.fileno(), like, new_mode)
+        os.fsync(handle.fileno())  # before the rename, else a power loss can leave the new name with no bytes
+
+
+def _set_access(fd: int, like: os.stat_result | None, new_mode: int) -> None:
+    mode = stat.S_IMODE(like.st_mode) & 0o777 if like else new_mode
+    mine = os.fstat(fd)
+    if like and (like.st_uid, like.st_gid) != (mine.st_uid, mine.st_gid):
+        try:
+            os.fchown(fd, like.st_uid if os.geteuid() == 0 else -1, like.st_gid)
+        except OSError:
+            # The group could not be kept; its rights must not go to another group.
+            mode = mode & 0o707 | (mode & 0o007) << 3
+    os.fchmod(fd, mode)
+
+
+def _flush_folder(folder: Path) -> None:
+    """Make the rename durable. Where that cannot be done the file is replaced all the same, so nothing is raised."""
+    if os.name != "posix":
+        return
+    with suppress(OSError):
+        fd = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(fd)
+        finally:
+            os.close(fd)
+
+
+def _patiently(action: Callable[[], T]) -> T:
+    for pause_s in _HELD_OPEN_PAUSES_S:
+        try:
+            return action()
+        except PermissionError as error:
+            if getattr(error, "winerror", None) not in _HELD_OPEN:
+                raise
+        time.sleep(pause_s)
+    return action()

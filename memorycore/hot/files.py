@@ -1,0 +1,254 @@
+"""The only module that writes hot files: look, change, snapshots.
+
+A hot file is shared with programs that we do not control. So every change re-reads it under the lock that Hermes uses
+too, touches nothing but the entries it names, and keeps the bytes that stood there before.
+"""
+
+import hashlib
+import re
+import stat
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from memorycore.domain.text import entry_hash
+from memorycore.errors import HotFileError, Unreadable
+from memorycore.hot.atomic import (
+    LOCK_TIMEOUT_S,
+    PRIVATE_FILE,
+    PRIVATE_FOLDER,
+    locked,
+    read,
+    replace,
+    status,
+    unwritable,
+)
+from memorycore.hot.document import Document, parse, render
+from memorycore.hot.sidecar import EntryMeta, Sidecar, parse_sidecar, render_sidecar, sidecar_path
+
+KEEP_SNAPSHOTS = 20
+KEEP_DAILY_SNAPSHOTS_DAYS = 30
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Contents:
+    """What stands in a hot file and beside it. ``exists`` tells an empty file from none.
+
+    Neither says that somebody removed the entries: an editor may be in the middle of saving.
+    """
+
+    data: bytes
+    exists: bool
+    document: Document
+    sidecar: Sidecar
+
+    @property
+    def entries(self) -> tuple[str, ...]:
+        return self.document.entries
+
+    @property
+    def sha256(self) -> str:
+        return hashlib.sha256(self.data).hexdigest()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Edited:
+    """What shall stand in the file. ``metas`` by entry hash: those to set; an entry that is not named keeps its own."""
+
+    entries: tuple[str, ...]
+    metas: Mapping[str, EntryMeta] = field(default_factory=dict[str, EntryMeta])
+
+
+Edit = Callable[[Contents], Edited | None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Written:
+    """What a change did.
+
+    ``before`` is what the edit saw, ``after`` what we left. ``changed``: we wrote the hot file. ``overtaken``: once
+    the lock was released something else stood there, so somebody wrote over it or after us, and a new look is due.
+    ``sidecar_error``: the entries stand, their meta could not be written.
+    """
+
+    before: Contents
+    after: Contents
+    changed: bool = False
+    overtaken: bool = False
+    snapshot: Path | None = None
+    sidecar_error: HotFileError | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Snapshot:
+    """``number`` gives the order, since clocks go backwards at times; ``digest`` starts the SHA-256 of the bytes."""
+
+    path: Path
+    number: int
+    taken_at: datetime
+    digest: str
+
+
+def look(path: Path) -> Contents:
+    """Read a hot file and its sidecar, without the lock: both are only ever replaced whole.
+
+    The file is read first: the sidecar is written before it, with the keys of both states, so it covers what was read.
+
+    Raises:
+        Unreadable: The hot file cannot be read.
+        Undecodable: It holds a byte that is not UTF-8.
+    """
+    found = read(path)
+    data = found or b""
+    document = parse(data, path=str(path))
+    try:
+        sidecar = parse_sidecar(read(sidecar_path(path)) or b"")
+    except Unreadable:
+        sidecar = Sidecar(damaged=True)
+    return Contents(data=data, exists=found is not None, document=document, sidecar=sidecar)
+
+
+def change(
+    path: Path,
+    edit: Edit,
+    *,
+    snapshots: Path | None,
+    now: datetime,
+    timeout_s: float = LOCK_TIMEOUT_S,
+    normalise: bool = False,
+) -> Written:
+    """Change a hot file, under the lock, on what stands in it now.
+
+    ``edit`` gets the fresh contents and answers with what shall stand there, or None for no change; it may raise
+    (``Conflict``) and must be quick. Order: lock, read, edit, snapshot of the old bytes to the folder ``snapshots``,
+    sidecar with the keys of the old and the new entries, file, read back, unlock, read again. When the entries stay
+    the same their bytes do, however odd, unless ``normalise`` asks for the canonical form.
+
+    Raises:
+        LockTimeout, Unreadable, Undecodable, Unwritable: The file is as it was.
+        InvalidInput: An entry would not read back as itself; the file is as it was.
+    """
+    with locked(path, timeout_s=timeout_s):
+        before = look(path)
+        edited = edit(before)
+        if edited is None:
+            return Written(before=before, after=before)
+        data = render(edited.entries) if normalise or edited.entries != before.entries else before.data
+        changed = data != before.data
+        kept = snapshot(path, before.data, folder=snapshots, now=now) if changed and snapshots else None
+        sidecar = _merged(before, edited)
+        sidecar_error = _write_sidecar(path, before, sidecar, snapshots=snapshots, now=now)
+        if changed:
+            replace(path, data)
+        stands = _holds(path, data)
+    if snapshots and kept:
+        prune_snapshots(path, folder=snapshots, now=now)
+    return Written(
+        before=before,
+        after=Contents(
+            data=data, exists=before.exists or changed, document=parse(data, path=str(path)), sidecar=sidecar
+        ),
+        changed=changed,
+        overtaken=not (stands and _holds(path, data)),
+        snapshot=kept,
+        sidecar_error=sidecar_error,
+    )
+
+
+def snapshot(path: Path, data: bytes, *, folder: Path, now: datetime) -> Path | None:
+    """Keep bytes of a hot file in ``folder`` (one folder per hot tier: files are told apart by name only).
+
+    Returns:
+        The new file, or None when there is nothing to keep or the newest snapshot holds the same bytes.
+
+    Raises:
+        Unwritable: The snapshot cannot be written.
+    """
+    digest = hashlib.sha256(data).hexdigest()[:16]
+    known = list_snapshots(path, folder=folder)
+    if not data or (known and known[-1].digest == digest):
+        return None
+    number = known[-1].number + 1 if known else 1
+    taken_at = now.astimezone(UTC).strftime("%Y%m%dT%H%M%S%f")[:-3] + "Z"
+    target = folder / f"{path.name}.{number:06d}.{taken_at}.{digest}"
+    try:
+        folder.mkdir(mode=PRIVATE_FOLDER, parents=True, exist_ok=True)
+    except OSError as error:
+        raise unwritable(target, error) from error
+    replace(target, data)
+    return target
+
+
+def list_snapshots(path: Path, *, folder: Path) -> list[Snapshot]:
+    """The snapshots of a hot file, oldest first."""
+    name = re.compile(re.escape(path.name) + r"\.(\d{6,})\.(\d{8}T\d{9})Z\.([0-9a-f]{16})")
+    found: list[Snapshot] = []
+    for candidate in folder.glob("*"):
+        match = name.fullmatch(candidate.name)
+        if match:
+            taken_at = datetime.strptime(match[2] + "+0000", "%Y%m%dT%H%M%S%f%z")
+            found.append(Snapshot(path=candidate, number=int(match[1]), taken_at=taken_at, digest=match[3]))
+    return sorted(found, key=lambda item: (item.number, item.taken_at, item.digest))
+
+
+def prune_snapshots(
+    path: Path,
+    *,
+    folder: Path,
+    now: datetime,
+    keep: int = KEEP_SNAPSHOTS,
+    keep_daily_days: int = KEEP_DAILY_SNAPSHOTS_DAYS,
+) -> int:
+    """Delete snapshots but the last ``keep``, the last of each UTC day of ``keep_daily_days``, and the very first.
+
+    Returns:
+        How many were deleted. One that cannot be deleted stays for the next time.
+    """
+    known = list_snapshots(path, folder=folder)
+    last_of_day = {
+        item.taken_at.date(): item for item in known if item.taken_at >= now - timedelta(days=keep_daily_days)
+    }
+    kept = {item.path for item in (*known[:1], *known[len(known) - keep :], *last_of_day.values())}
+    deleted = 0
+    for item in known:
+        if item.path not in kept:
+            with suppress(OSError):
+                item.path.unlink()
+                deleted += 1
+    return deleted
+
+
+def _merged(before: Contents, edited: Edited) -> Sidecar:
+    """Keys of the old and the new entries, so that whoever dies before the file is written has the meta of both."""
+    standing = dict.fromkeys(entry_hash(entry) for entry in (*edited.entries, *before.entries))
+    known = {**before.sidecar.entries, **edited.metas}
+    entries = {key: known[key] for key in standing if key in known}
+    return Sidecar(entries=entries, extra=before.sidecar.extra)
+
+
+def _write_sidecar(
+    path: Path, before: Contents, sidecar: Sidecar, *, snapshots: Path | None, now: datetime
+) -> HotFileError | None:
+    """Write it if it changed. It never blocks the entries: an error is handed back."""
+    if sidecar == before.sidecar:
+        return None
+    target = sidecar_path(path)
+    found = status(path)
+    try:
+        if before.sidecar.damaged and snapshots:
+            snapshot(target, read(target) or b"", folder=snapshots, now=now)
+        replace(
+            target, render_sidecar(sidecar), new_mode=stat.S_IMODE(found.st_mode) & 0o666 if found else PRIVATE_FILE
+        )
+    except HotFileError as error:
+        return error
+    return None
+
+
+def _holds(path: Path, data: bytes) -> bool:
+    try:
+        return (read(path) or b"") == data
+    except Unreadable:
+        return False
