@@ -45,6 +45,7 @@ NOT_YET = (
     "MEMORYCORE_INDEX_TOPICS",
     "MEMORYCORE_RULE_BUDGET_ENABLED",
     "MEMORYCORE_TRASH_PATH",
+    "MEMORYCORE_TOOLSET",
 )
 
 
@@ -138,11 +139,6 @@ def spoken_language(raw: object) -> Language:
     return found
 
 
-def names(raw: object) -> tuple[str, ...]:
-    parts = cast("list[object]", raw) if isinstance(raw, list) else text(raw).split(",")
-    return tuple(name for part in parts if (name := text(part).strip()))
-
-
 def setting(
     default: T, *variables: str, read: Callable[[object], Any] = text, secret: bool = False, path: bool = False
 ) -> T:
@@ -184,11 +180,8 @@ class Settings:
     lock_timeout_s: float = setting(2.0, "MEMORYCORE_LOCK_TIMEOUT_S", read=number(0.05, 600))
     activity_log_enabled: bool = setting(True, "ACTIVITY_LOG_ENABLED", read=yes_or_no)  # noqa: FBT003 - a default
 
-    toolset: str = setting("core", "MEMORYCORE_TOOLSET", read=one_of("core", "full"))
     http_host: str = setting("127.0.0.1", "MEMORYCORE_HTTP_HOST")
     http_port: int = setting(8765, "MEMORYCORE_HTTP_PORT", read=whole(0, 65_535))
-    http_allowed_hosts: tuple[str, ...] = setting((), "MEMORYCORE_HTTP_ALLOWED_HOSTS", read=names)
-    http_token: str = setting("", "MEMORYCORE_HTTP_TOKEN", secret=True)
 
     config_file: Path | None = None
     origins: Mapping[str, Origin] = field(default_factory=dict[str, Origin])
@@ -204,9 +197,7 @@ class Settings:
     def _shown(self, declared: Field[Any]) -> Shown:
         value = getattr(self, declared.name)
         secret = bool(declared.metadata["secret"])
-        if isinstance(value, tuple):
-            value = ", ".join(cast("tuple[str, ...]", value))
-        elif isinstance(value, Path):
+        if isinstance(value, Path):
             value = str(value)
         return Shown(
             key=declared.name,

@@ -114,7 +114,7 @@ def test_names_of_the_predecessor_that_nothing_reads_yet_do_no_harm(home: Path) 
         ("MEMORYCORE_TRASH_DAYS", "1.5", "not_whole"),
         ("MEMORYCORE_TRASH_DAYS", "0", "not_between"),
         ("MEMORYCORE_VECTOR_WEIGHT", "nan", "not_between"),
-        ("MEMORYCORE_TOOLSET", "all", "not_one_of"),
+        ("MEMORYCORE_COLD_BACKEND", "cloud", "not_one_of"),
         ("MEMORYCORE_LANG", "fr", "not_one_of"),
         ("ACTIVITY_LOG_ENABLED", "maybe", "not_yes_or_no"),
     ],
@@ -157,8 +157,8 @@ def test_a_secret_that_others_can_read_is_refused(home: Path, tmp_path: Path) ->
     open_file.write_text("sk", encoding="utf-8")
     open_file.chmod(0o644)
     with pytest.raises(SettingsError, match="readable_by_others"):
-        load(home, MEMORYCORE_HTTP_TOKEN_FILE=str(open_file))
-    write_config(home, 'http_token = "t"\n').chmod(0o640)
+        load(home, MEMORYCORE_EMBED_KEY_FILE=str(open_file))
+    write_config(home, 'embed_key = "t"\n').chmod(0o640)
     with pytest.raises(SettingsError, match="readable_by_others"):
         load(home)
 
