@@ -1,0 +1,69 @@
+# make demo    see it work, in an environment of its own
+# make test    the test suite, in an environment of its own
+# make check   style, types, imports, sizes
+# make soak    the long crash and kill runs, by hand
+# make clean   remove the environments and what the tools left
+#
+# PYTHON chooses the interpreter (3.11 or newer): make demo PYTHON=python3.12
+# ARGS goes to the demo or to pytest:             make demo ARGS="--lang zh", make test ARGS="-k recall"
+
+PYTHON ?= python3
+ARGS ?=
+
+SHELL := /bin/sh
+MAKEFLAGS += --no-print-directory
+BIN := $(if $(filter Windows_NT,$(OS)),Scripts,bin)
+PIP := -m pip --disable-pip-version-check install --quiet
+SOURCES := pyproject.toml README.md LICENSE $(shell find memorycore -type f ! -name '*.pyc')
+MCP1 := 1.26.0
+TEST_ENV = PYTHONWARNDEFAULTENCODING=1 MEMORYCORE_TEST_MCP1_PYTHON="$(CURDIR)/.venv-mcp1/$(BIN)/python"
+
+.PHONY: demo test check soak clean help
+
+help:
+	@sed -n 's/^# //p' Makefile
+
+demo: .venv-demo/.ready
+	@.venv-demo/$(BIN)/memorycore demo $(ARGS)
+
+test: .venv/.ready .venv-mcp1/.ready
+	@$(TEST_ENV) .venv/$(BIN)/python -m pytest -q -n 2 --dist worksteal -m "not soak" $(ARGS)
+
+check: .venv/.check
+	@echo "ruff: rules";          .venv/$(BIN)/ruff check --quiet .
+	@echo "ruff: format";         .venv/$(BIN)/ruff format --quiet --check .
+	@echo "pyright: types";       .venv/$(BIN)/pyright --pythonpath .venv/$(BIN)/python
+	@echo "import-linter";        .venv/$(BIN)/lint-imports --no-logo
+	@echo "sizes and house rules"; .venv/$(BIN)/python -m pytest -q -p no:randomly tests/arch
+
+soak: .venv/.ready .venv-mcp1/.ready
+	@$(TEST_ENV) MEMORYCORE_SOAK_ROUNDS=200 .venv/$(BIN)/python -m pytest -m soak --timeout 7200 -k "not kill" $(ARGS)
+	@$(TEST_ENV) MEMORYCORE_SOAK_ROUNDS=20 .venv/$(BIN)/python -m pytest -m soak --timeout 7200 -k kill $(ARGS)
+
+clean:
+	@rm -rf .venv .venv-demo .venv-mcp1 .pytest_cache .ruff_cache .hypothesis .import_linter_cache build dist
+
+# An environment is made again only when what it was made from has changed. The stamp is set last, so that
+# an installation that was interrupted is repeated.
+
+.venv-demo/.ready: $(SOURCES)
+	@$(call new_environment,.venv-demo,MemoryCore)
+	@.venv-demo/$(BIN)/python $(PIP) . && touch $@
+
+.venv/.ready: $(SOURCES)
+	@$(call new_environment,.venv,MemoryCore and the test tools)
+	@.venv/$(BIN)/python $(PIP) '.[test]' && touch $@
+
+.venv/.check: pyproject.toml .venv/.ready
+	@echo "Installing the check tools into .venv …"
+	@.venv/$(BIN)/python $(PIP) '.[check]' && touch $@
+
+.venv-mcp1/.ready: Makefile
+	@$(call new_environment,.venv-mcp1,the MCP SDK $(MCP1))
+	@.venv-mcp1/$(BIN)/python $(PIP) 'mcp==$(MCP1)' && touch $@
+
+define new_environment
+"$(PYTHON)" -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+  { echo "Python 3.11 or newer is needed: make PYTHON=/path/to/python3.11 $(MAKECMDGOALS)"; exit 1; }; \
+echo "Installing $(2) into $(1) …"; test -x $(1)/$(BIN)/python || "$(PYTHON)" -m venv $(1)
+endef
