@@ -165,9 +165,9 @@ def parse_time(text: str, *, zone: tzinfo = UTC, end_of_day: bool = False, name:
                 return next_day.astimezone(UTC) - timedelta(seconds=1)
             return start.astimezone(UTC)
         moment = datetime.fromisoformat(value)
+        return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
     except (ValueError, OverflowError) as error:
         raise InvalidInput(field=name, why="not an ISO 8601 date or time", value=text) from error
-    return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
 
 
 def format_time(moment: datetime | None) -> str | None:

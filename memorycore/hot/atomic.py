@@ -68,11 +68,15 @@ def locked(path: Path, *, timeout_s: float = LOCK_TIMEOUT_S) -> Generator[None, 
             unlock(handle)  # closing is not enough: a child forked meanwhile would keep the lock
 
 
-def replace(path: Path, data: bytes, *, new_mode: int = PRIVATE_FILE) -> None:
+def replace(path: Path, data: bytes, *, expected: bytes | None = None, new_mode: int = PRIVATE_FILE) -> bool:
     """Put ``data`` in the place of a file, whole or not at all, and flush it to the disk.
 
     A link stays a link and its target is replaced; mode and, where allowed, owner and group are kept. A new file gets
     ``new_mode``. A file without write permission is refused, though the rename would succeed.
+
+    Returns:
+        False, with nothing replaced, when at the last moment the file does not hold ``expected``: somebody wrote
+        without the lock.
 
     Raises:
         Unwritable: With path, reason and mode; the old file stands. A file that is a mount point of its own cannot be
@@ -81,11 +85,13 @@ def replace(path: Path, data: bytes, *, new_mode: int = PRIVATE_FILE) -> None:
     target = Path(os.path.realpath(path))
     temporary = target.with_name(f".memorycore-{os.getpid()}-{secrets.token_hex(6)}.tmp")
     try:
-        found = status(target)
+        found = _status(target)
         if found:
             _refuse_unless_writable(target, found)
         try:
             _write_new(temporary, data, like=found, new_mode=new_mode)
+            if expected is not None and (read(target) or b"") != expected:
+                return False
             _patiently(lambda: temporary.replace(target))
         finally:
             with suppress(OSError):
@@ -93,26 +99,15 @@ def replace(path: Path, data: bytes, *, new_mode: int = PRIVATE_FILE) -> None:
     except OSError as error:
         raise unwritable(target, error) from error
     _flush_folder(target.parent)
-
-
-def status(path: Path) -> os.stat_result | None:
-    """None only when there is no such file."""
-    try:
-        return path.stat()
-    except FileNotFoundError:
-        return None
+    return True
 
 
 def unwritable(path: Path, error: OSError) -> Unwritable:
     """The system's refusal as ours. Blame the folder when it is the folder that forbids."""
     blamed = path.parent if path.parent.is_dir() and not os.access(path.parent, os.W_OK) else path
     with suppress(OSError):
-        return Unwritable(path=str(blamed), why=error.strerror or str(error), mode=mode_of(blamed.stat()))
+        return Unwritable(path=str(blamed), why=error.strerror or str(error), mode=_mode(blamed.stat()))
     return Unwritable(path=str(blamed), why=error.strerror or str(error), mode="-")
-
-
-def mode_of(found: os.stat_result) -> str:
-    return f"{stat.S_IMODE(found.st_mode):04o}"
 
 
 def _take_lock(lock_path: Path, *, timeout_s: float) -> BinaryIO:
@@ -155,12 +150,20 @@ def _is_at(handle: BinaryIO, path: Path) -> bool:
         return False
 
 
+def _status(path: Path) -> os.stat_result | None:
+    """None only when there is no such file."""
+    try:
+        return path.stat()
+    except FileNotFoundError:
+        return None
+
+
 def _refuse_unless_writable(target: Path, found: os.stat_result) -> None:
     """A rename asks the folder only, so the file's own permission has to be asked for; root is refused by the mode."""
     if not stat.S_ISREG(found.st_mode):
-        raise Unwritable(path=str(target), why="not a regular file", mode=mode_of(found))
+        raise Unwritable(path=str(target), why="not a regular file", mode=_mode(found))
     if not found.st_mode & 0o222 or not os.access(target, os.W_OK):
-        raise Unwritable(path=str(target), why="read-only", mode=mode_of(found))
+        raise Unwritable(path=str(target), why="read-only", mode=_mode(found))
 
 
 def _write_new(path: Path, data: bytes, *, like: os.stat_result | None, new_mode: int) -> None:
@@ -206,3 +209,7 @@ def _patiently(action: Callable[[], T]) -> T:
                 raise
         time.sleep(pause_s)
     return action()
+
+
+def _mode(found: os.stat_result) -> str:
+    return f"{stat.S_IMODE(found.st_mode):04o}"

@@ -10,26 +10,19 @@ import stat
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from dataclasses import replace as with_changes
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from memorycore.domain.text import entry_hash
-from memorycore.errors import HotFileError, Unreadable
-from memorycore.hot.atomic import (
-    LOCK_TIMEOUT_S,
-    PRIVATE_FILE,
-    PRIVATE_FOLDER,
-    locked,
-    read,
-    replace,
-    status,
-    unwritable,
-)
+from memorycore.errors import Conflict, HotFileError, Unreadable
+from memorycore.hot.atomic import LOCK_TIMEOUT_S, PRIVATE_FILE, PRIVATE_FOLDER, locked, read, replace, unwritable
 from memorycore.hot.document import Document, parse, render
 from memorycore.hot.sidecar import EntryMeta, Sidecar, parse_sidecar, render_sidecar, sidecar_path
 
 KEEP_SNAPSHOTS = 20
 KEEP_DAILY_SNAPSHOTS_DAYS = 30
+_ATTEMPTS = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,39 +115,27 @@ def change(
     """Change a hot file, under the lock, on what stands in it now.
 
     ``edit`` gets the fresh contents and answers with what shall stand there, or None for no change; it may raise
-    (``Conflict``) and must be quick. Order: lock, read, edit, snapshot of the old bytes to the folder ``snapshots``,
-    sidecar with the keys of the old and the new entries, file, read back, unlock, read again. When the entries stay
-    the same their bytes do, however odd, unless ``normalise`` asks for the canonical form.
+    (``Conflict``), may be asked again, and must be quick. Order: lock, read, edit, snapshot of the old bytes to the
+    folder ``snapshots``, sidecar with the keys of the old and the new entries, file, read back, unlock, read again.
+    When the entries stay the same their bytes do, however odd, unless ``normalise`` asks for the canonical form.
 
     Raises:
         LockTimeout, Unreadable, Undecodable, Unwritable: The file is as it was.
+        Conflict: From the edit, or because somebody keeps writing without the lock; the file is theirs.
         InvalidInput: An entry would not read back as itself; the file is as it was.
     """
     with locked(path, timeout_s=timeout_s):
-        before = look(path)
-        edited = edit(before)
-        if edited is None:
-            return Written(before=before, after=before)
-        data = render(edited.entries) if normalise or edited.entries != before.entries else before.data
-        changed = data != before.data
-        kept = snapshot(path, before.data, folder=snapshots, now=now) if changed and snapshots else None
-        sidecar = _merged(before, edited)
-        sidecar_error = _write_sidecar(path, before, sidecar, snapshots=snapshots, now=now)
-        if changed:
-            replace(path, data)
-        stands = _holds(path, data)
-    if snapshots and kept:
+        for _ in range(_ATTEMPTS):
+            written = _change_once(path, edit, snapshots=snapshots, now=now, normalise=normalise)
+            if written:
+                break
+        else:
+            raise Conflict(path=str(path), why="written_without_lock")
+    if snapshots and written.snapshot:
         prune_snapshots(path, folder=snapshots, now=now)
-    return Written(
-        before=before,
-        after=Contents(
-            data=data, exists=before.exists or changed, document=parse(data, path=str(path)), sidecar=sidecar
-        ),
-        changed=changed,
-        overtaken=not (stands and _holds(path, data)),
-        snapshot=kept,
-        sidecar_error=sidecar_error,
-    )
+    if written.overtaken or _holds(path, written.after.data):
+        return written
+    return with_changes(written, overtaken=True)
 
 
 def snapshot(path: Path, data: bytes, *, folder: Path, now: datetime) -> Path | None:
@@ -220,6 +201,31 @@ def prune_snapshots(
     return deleted
 
 
+def _change_once(path: Path, edit: Edit, *, snapshots: Path | None, now: datetime, normalise: bool) -> Written | None:
+    """One try, under the lock; None when somebody without it wrote between our look and our write."""
+    before = look(path)
+    edited = edit(before)
+    if edited is None:
+        return Written(before=before, after=before)
+    data = render(edited.entries) if normalise or edited.entries != before.entries else before.data
+    changed = data != before.data
+    kept = snapshot(path, before.data, folder=snapshots, now=now) if changed and snapshots else None
+    sidecar = _merged(before, edited)
+    sidecar_error = _write_sidecar(path, before, sidecar, snapshots=snapshots, now=now)
+    if changed and not replace(path, data, expected=before.data):
+        return None
+    return Written(
+        before=before,
+        after=Contents(
+            data=data, exists=before.exists or changed, document=parse(data, path=str(path)), sidecar=sidecar
+        ),
+        changed=changed,
+        overtaken=not _holds(path, data),
+        snapshot=kept,
+        sidecar_error=sidecar_error,
+    )
+
+
 def _merged(before: Contents, edited: Edited) -> Sidecar:
     """Keys of the old and the new entries, so that whoever dies before the file is written has the meta of both."""
     standing = dict.fromkeys(entry_hash(entry) for entry in (*edited.entries, *before.entries))
@@ -235,16 +241,21 @@ def _write_sidecar(
     if sidecar == before.sidecar:
         return None
     target = sidecar_path(path)
-    found = status(path)
     try:
         if before.sidecar.damaged and snapshots:
             snapshot(target, read(target) or b"", folder=snapshots, now=now)
-        replace(
-            target, render_sidecar(sidecar), new_mode=stat.S_IMODE(found.st_mode) & 0o666 if found else PRIVATE_FILE
-        )
+        replace(target, render_sidecar(sidecar), new_mode=_file_mode(path))
     except HotFileError as error:
         return error
     return None
+
+
+def _file_mode(path: Path) -> int:
+    """The sidecar is as open as its file: who may edit one needs the other."""
+    try:
+        return stat.S_IMODE(path.stat().st_mode) & 0o666
+    except OSError:
+        return PRIVATE_FILE
 
 
 def _holds(path: Path, data: bytes) -> bool:

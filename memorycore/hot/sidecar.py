@@ -151,7 +151,7 @@ def _read_time(value: object) -> datetime | None:
         return None
     try:
         return parse_time(value)
-    except (InvalidInput, OverflowError):
+    except InvalidInput:
         return None
 
 
