@@ -27,11 +27,15 @@ def catalogue(lang: Language) -> Mapping[str, str]:
     """Every code of one language with its sentence."""
     content = files(__name__).joinpath(f"{lang}.toml").read_text(encoding="utf-8")
     tables = cast("dict[str, dict[str, str]]", tomllib.loads(content))
-    return {
+    words = {
         (code if table in _BARE else f"{table}.{code}"): sentence
         for table, sentences in tables.items()
         for code, sentence in sentences.items()
     }
+    for code, why in tables["model"].items():
+        words[f"why.{code}"] = why
+        words[f"degraded.{code}"] = words["degraded.model"].replace("{why}", why)
+    return words
 
 
 def text(code: str, lang: Language, **facts: object) -> str:

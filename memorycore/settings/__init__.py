@@ -5,6 +5,6 @@ neighbour, so that a typing mistake never becomes a silent default.
 """
 
 from memorycore.settings.declared import Origin, Settings, Shown, variables
-from memorycore.settings.load import config_path, load_settings
+from memorycore.settings.load import absolute, config_path, load_settings, user_home
 
-__all__ = ["Origin", "Settings", "Shown", "config_path", "load_settings", "variables"]
+__all__ = ["Origin", "Settings", "Shown", "absolute", "config_path", "load_settings", "user_home", "variables"]

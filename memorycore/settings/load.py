@@ -75,11 +75,11 @@ def _read_file(env: Mapping[str, str], file: Path | None) -> tuple[Path, dict[st
             raise SettingsError(key=CONFIG_VARIABLE, why="no_file", value=str(path)) from None
         return path, {}
     except OSError as error:
-        raise SettingsError(key=str(path), why=error.strerror or str(error)) from error
+        raise SettingsError(key=str(path), why="unreadable_config", detail=error.strerror) from error
     try:
         return path, tomllib.loads(content.decode("utf-8-sig"))
     except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise SettingsError(key=str(path), why=str(error)) from error
+        raise SettingsError(key=str(path), why="unparsable_config", detail=str(error)) from error
 
 
 def _refuse_unknown(env: Mapping[str, str], in_file: Mapping[str, object]) -> None:
@@ -141,7 +141,7 @@ def _refuse_open(path: Path, key: str) -> None:
     try:
         mode = path.stat().st_mode
     except OSError as error:
-        raise SettingsError(key=key, why=error.strerror or str(error), value=str(path)) from error
+        raise SettingsError(key=key, why="unreadable_config", detail=error.strerror) from error
     if os.name == "posix" and mode & (stat.S_IRWXG | stat.S_IRWXO):
         raise SettingsError(key=key, why="readable_by_others", value=f"{path} ({stat.S_IMODE(mode):04o})")
 

@@ -1,0 +1,138 @@
+"""Commands around the memory: config, client, doctor, serve, demo."""
+
+import os
+import sys
+from typing import Annotated, Any
+
+import typer
+
+from memorycore.cli.shell import Shell
+from memorycore.cli.write import Json, option
+
+PATHS = (
+    "MEMORY_DIR", "MEMORYCORE_DATA_DIR", "MNEMOSYNE_DATA_DIR", "HERMES_HOME", "MEMORYCORE_CONFIG",
+    "MEMORYCORE_EMBED_KEY_FILE",
+)  # fmt: skip
+
+
+def memorycore(
+    *,
+    version: Annotated[bool, typer.Option("--version", is_eager=True)] = False,
+) -> None:
+    if version:
+        from memorycore import __version__
+
+        typer.echo(f"memorycore {__version__}")
+        raise typer.Exit
+
+
+def doctor(*, json: Json = False) -> None:
+    from memorycore.cli import checks
+
+    shell = Shell(as_json=json)
+    findings = list(checks.examine(os.environ, shell.language))
+    if json:
+        shell.emit({"ok": not checks.failed(findings), "checks": [checks.as_answer(one, shell) for one in findings]})
+    else:
+        for finding in findings:
+            checks.show(finding, shell)
+        checks.show_counts(findings, shell)
+    raise typer.Exit(1 if checks.failed(findings) else 0)
+
+
+def serve(
+    *,
+    transport: Annotated[str | None, option("--transport", "stdio|streamable-http")] = None,
+    host: Annotated[str | None, option("--host", "ADDRESS")] = None,
+    port: Annotated[int | None, option("--port", "PORT")] = None,
+    log_level: Annotated[str | None, option("--log-level", "LEVEL")] = None,
+) -> None:
+    from memorycore.server.__main__ import main as serve_until_told
+
+    given = {"--transport": transport, "--host": host, "--port": port, "--log-level": log_level}
+    serve_until_told([part for name, value in given.items() if value is not None for part in (name, str(value))])
+
+
+def demo(*, language: Annotated[str | None, option("--lang", "en|zh")] = None) -> None:
+    import importlib
+
+    from memorycore.errors import InvalidInput
+    from memorycore.messages import language_of
+
+    shell = Shell()
+    spoken = language_of(language) if language else shell.language
+    if spoken is None:
+        raise InvalidInput(field="--lang", why="unknown value", value=language, allowed="en, zh")
+    show: Any = importlib.import_module("memorycore.cli.demo")
+    raise typer.Exit(int(show.run(spoken) or 0))
+
+
+def config_show(*, json: Json = False) -> None:
+    from memorycore.cli import shown
+    from memorycore.errors import SettingsError
+
+    shell = Shell(as_json=json)
+    try:
+        settings = shell.settings
+    except SettingsError:
+        if not json:
+            shown.known_settings(shell)
+        raise
+    if json:
+        shell.emit(shown.settings_answer(settings))
+    else:
+        shown.settings(shell, settings)
+
+
+def config_path(*, json: Json = False) -> None:
+    from memorycore import settings
+
+    shell = Shell(as_json=json)
+    path = settings.config_path(os.environ)
+    if json:
+        shell.emit({"path": str(path), "exists": path.is_file()})
+        return
+    sys.stdout.write(f"{path}\n")
+    if not path.is_file():
+        shell.err.print(shell.word("say.no_config"))
+
+
+def client_install(
+    name: Annotated[str, typer.Argument(metavar="NAME", show_default=False)],
+    *,
+    only_print: Annotated[bool, typer.Option("--print")] = False,
+    json: Json = False,
+) -> None:
+    from datetime import UTC, datetime
+
+    from memorycore.hosts import clients
+    from memorycore.settings import absolute, user_home
+
+    shell = Shell(as_json=json)
+    home = user_home(os.environ)
+    # The server starts in another folder than this one, so a path that was given relative is written down whole.
+    paths = {key: str(absolute(os.environ[key], home)) for key in PATHS if os.environ.get(key)}
+    env = {**os.environ, **paths}
+    found = clients.client(name, home=home, env=env)
+    entry = clients.server_entry(found, env)
+    if only_print:
+        if json:
+            shell.emit({"client": name, "file": str(found.file), "block": clients.block(found, entry)})
+        else:
+            sys.stdout.write(clients.block(found, entry))
+            shell.err.print(shell.word("client.belongs_in", file=found.file), style="dim")
+        return
+    done = clients.install(found, entry, now=datetime.now(UTC))
+    if json:
+        backup = None if done.backup is None else str(done.backup)
+        shell.emit({"client": name, "file": str(done.file), "changed": done.changed, "backup": backup})
+        return
+    shell.out.print(shell.word("client.changed" if done.changed else "client.unchanged", client=name, file=done.file))
+    if done.backup:
+        shell.out.print(shell.word("client.backup", file=done.backup), style="dim")
+    if done.changed:
+        shell.out.print(shell.word("client.restart", client=name))
+
+
+CONFIG = {"show": config_show, "path": config_path}
+CLIENT = {"install": client_install}

@@ -1,0 +1,95 @@
+"""What every command needs: settings, the open core, and a way to answer a person or a script."""
+
+import json
+import os
+import sys
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from memorycore import messages
+from memorycore.errors import MemoryCoreError, SettingsError
+from memorycore.options import Language
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from memorycore.core import MemoryCore
+    from memorycore.settings import Settings
+
+ACTOR = "cli"
+MOST_COLUMNS = 100  # longer lines are hard to read, however wide the window is
+
+
+def never_fail_to_print() -> None:
+    """A console that cannot show a sign shows a question mark; no command ends because of it."""
+    for stream in (sys.stdout, sys.stderr):
+        reconfigure = getattr(stream, "reconfigure", None)
+        if reconfigure is not None:
+            reconfigure(errors="replace")
+
+
+@dataclass
+class Shell:
+    """One run of a command. Settings are read when first asked for, so that help and mistakes in them go together."""
+
+    as_json: bool = False
+
+    @cached_property
+    def settings(self) -> "Settings":
+        from memorycore.settings import load_settings
+
+        return load_settings(os.environ)
+
+    @cached_property
+    def language(self) -> Language:
+        try:
+            return self.settings.language
+        except SettingsError:
+            return messages.language(os.environ)
+
+    @contextmanager
+    def core(self, *, many: bool = False) -> Generator["MemoryCore", None, None]:
+        """The core for one command; closed at its end. ``many``: an index in memory pays for itself.
+
+        Raises:
+            MemoryCoreError: Settings, directories or database cannot be used.
+        """
+        from memorycore.core import MemoryCore
+
+        core = MemoryCore.open(self.settings.core_options(), long_lived=many)
+        try:
+            yield core
+        finally:
+            core.close()
+
+    @cached_property
+    def out(self) -> "Console":
+        return _console(to_stderr=False)
+
+    @cached_property
+    def err(self) -> "Console":
+        return _console(to_stderr=True)
+
+    def word(self, code: str, **facts: object) -> str:
+        return messages.text(code, self.language, **facts)
+
+    def emit(self, answer: Mapping[str, Any]) -> None:
+        """One JSON object on one line of stdout. Escaped where the stream is not UTF-8, so that nothing is lost."""
+        in_unicode = (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"
+        sys.stdout.write(json.dumps(answer, ensure_ascii=not in_unicode, default=str) + "\n")
+
+    def refuse(self, error: MemoryCoreError) -> None:
+        if self.as_json:
+            self.emit(messages.problem(error, self.language))
+        else:
+            self.err.print(messages.error_text(error, self.language), style="red")
+
+
+def _console(*, to_stderr: bool) -> "Console":
+    from rich.console import Console
+
+    console = Console(stderr=to_stderr, highlight=False, markup=False, emoji=False)
+    return Console(stderr=to_stderr, highlight=False, markup=False, emoji=False, width=min(console.width, MOST_COLUMNS))

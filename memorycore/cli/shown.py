@@ -1,0 +1,355 @@
+"""Answers as a person reads them: short sentences, aligned columns, no boxes, nothing that colour alone says."""
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from memorycore import messages
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from memorycore.answers import (
+        Audited,
+        AuditRow,
+        AuditTarget,
+        Bin,
+        Changed,
+        Found,
+        HotUsage,
+        Recalled,
+        Status,
+        Stored,
+        Story,
+    )
+    from memorycore.cli.bulk import Bad
+    from memorycore.cli.shell import Shell
+    from memorycore.settings import Settings, Shown
+
+FILES = {"memory": "MEMORY.md", "user": "USER.md"}
+PREVIEW_CHARS = 60
+MOST_PROBLEMS = 5
+BAR_CELLS = 20
+INSIDE = (0, 0, 0, 2)
+
+
+def stored(shell: "Shell", answer: "Stored") -> None:
+    if answer.get("dry_run"):
+        shell.out.print(shell.word("say.trial"), style="yellow")
+    file = FILES.get(answer.get("target", "memory"), "MEMORY.md")
+    shell.out.print(shell.word(f"status.{answer['status']}", file=file) + _type(shell, answer), style="bold")
+    for reason in answer["reasons"]:
+        _point(shell, sentence_of(reason))
+    if note := answer.get("note"):
+        _point(shell, note)
+    if answer.get("pending"):
+        _point(shell, shell.word("say.pending"))
+    facts = [answer.get("id", ""), answer.get("usage", "")]
+    _dim(shell, " · ".join(fact for fact in facts if fact))
+    if undo := answer.get("undo"):
+        _dim(shell, shell.word("say.undo", command=undo))
+
+
+def _type(shell: "Shell", answer: "Stored") -> str:
+    words = [shell.word(f"type.{answer['type']}")] if answer["type"] else []
+    if answer["protected"]:
+        words.append(shell.word("type.protected"))
+    return shell.word("say.in_brackets", words=shell.word("say.comma").join(words)) if words else ""
+
+
+def stored_line(shell: "Shell", answer: Mapping[str, Any], content: str) -> None:
+    """One line for one line of ``store --from``."""
+    number = f"{answer['line']:>5}"
+    if "code" in answer:
+        shell.out.print(_columns((number, shell.word("short.error"), answer["message"])))
+        return
+    where = shell.word(f"short.{answer['status']}")
+    shell.out.print(_columns((number, where, preview(content))), overflow="ellipsis")
+
+
+def counts(shell: "Shell", found: Mapping[str, int]) -> None:
+    """How many lines went where."""
+    total = sum(found.values())
+    parts = [f"{shell.word(f'short.{status}')} {number}" for status, number in sorted(found.items())]
+    shell.err.print(shell.word("say.lines", total=total, parts=" · ".join(parts)))
+
+
+def bad_line(shell: "Shell", bad: "Bad") -> None:
+    from memorycore.cli.bulk import bad_answer
+
+    answer = bad_answer(bad, shell)
+    if shell.as_json:
+        shell.emit({**answer, "results": []})
+    else:
+        shell.err.print(shell.word("say.bad_line", line=bad.number, message=answer["message"]), style="red")
+
+
+def changed(shell: "Shell", answer: "Changed") -> None:
+    if answer.get("dry_run"):
+        shell.out.print(shell.word("say.trial"), style="yellow")
+    if answer["status"] == "candidates":
+        found = answer.get("candidates", [])
+        shell.out.print(shell.word("say.candidates" if found else "say.no_candidates"), style="bold")
+        for number, item in enumerate(found, 1):
+            _found(shell, number, item)
+        return
+    until = (answer.get("until") or "")[:10]
+    shell.out.print(shell.word(f"status.{answer['status']}", until=until), style="bold")
+    before, after = answer.get("before"), answer.get("after")
+    if before is not None and after is not None and before != after:
+        shell.out.print(Padding(Text(f"- {before}", style="red"), INSIDE))
+        shell.out.print(Padding(Text(f"+ {after}", style="green"), INSIDE))
+    elif text := after if after is not None else before:
+        shell.out.print(Padding(Text(text), INSIDE))
+    for reason in answer.get("reasons", []):
+        _point(shell, sentence_of(reason))
+    _dim(shell, answer.get("id", ""))
+    if undo := answer.get("undo"):
+        _dim(shell, shell.word("say.undo", command=undo))
+
+
+def recalled(shell: "Shell", answer: "Recalled") -> None:
+    for number, item in enumerate(answer["results"], 1):
+        _found(shell, number, item)
+    if not answer["results"]:
+        shell.out.print(shell.word("say.nothing_found"))
+    if note := answer.get("note"):
+        shell.out.print(note)
+    for memory_id in answer.get("in_bin", []):
+        shell.out.print(shell.word("say.in_bin", id=memory_id))
+    for part in answer.get("degraded", []):
+        what = shell.word(f"degraded.{part}") if messages.has(f"degraded.{part}", "en") else part
+        shell.out.print(shell.word("say.degraded", what=what), style="yellow")
+    if "took_ms" in answer:
+        took = f"{answer['took_ms']:.0f}"
+        model = f"{answer.get('model_ms', 0):.0f}"
+        shell.out.print(shell.word("say.took", count=len(answer["results"]), ms=took, model_ms=model), style="dim")
+
+
+def question(shell: "Shell", query: str) -> None:
+    shell.out.print(Text(f"? {query}", style="bold"))
+
+
+def _found(shell: "Shell", number: int, item: "Found") -> None:
+    shell.out.print(_columns((f"{number:>2}.", Text(item["content"])), padding=1))
+    tier = shell.word(f"tier.{item['tier']}")
+    file = FILES.get(item.get("target", ""), "") if item["tier"] == "hot" else ""
+    date = (item.get("occurred_at") or item.get("created_at") or "")[:10]
+    weak = shell.word("say.weak") if item.get("weak") else ""
+    by = item.get("author", "")
+    facts = [tier, file, date, by, *item.get("tags", []), f"{item['score']:.2f}", weak, item["id"]]
+    shell.out.print(Padding(Text(" · ".join(fact for fact in facts if fact), style="dim"), (0, 0, 0, 4)))
+    for name, value in item.get("why", {}).items():
+        shown = f"{value:.3f}" if isinstance(value, float) else ", ".join(value) if isinstance(value, list) else value
+        shell.out.print(Padding(Text(f"{name} {shown}", style="dim"), (0, 0, 0, 4)))
+
+
+def audited(shell: "Shell", answer: "Audited", *, verbose: bool) -> None:
+    for target in answer["targets"]:
+        shell.out.print(Text(_heading(shell, target), style="bold"))
+        shell.out.print(Text(target["path"], style="dim"), overflow="fold")
+        if problem := target.get("problem"):
+            shell.out.print(problem, style="red")
+        for number, row in enumerate(target["rows"], 1):
+            _audit_row(shell, number, row, verbose=verbose)
+        shell.out.print()
+
+
+def _heading(shell: "Shell", target: "AuditTarget") -> str:
+    return shell.word(
+        "audit.heading",
+        file=FILES[target["target"]],
+        chars=thousands(target["chars"]),
+        limit=thousands(target["limit"]),
+        percent=target["percent"],
+        entries=target["entries"],
+        rules=thousands(target["rule_chars"]),
+        budget=thousands(target["rule_budget_chars"]),
+    )
+
+
+def _audit_row(shell: "Shell", number: int, row: "AuditRow", *, verbose: bool) -> None:
+    shell.out.print(_columns((f"{number:>2}.", Text(row["text"])), padding=1))
+    type_word = shell.word(f"type.{row['type']}")
+    facts = [type_word, shell.word("say.days", days=row["age_days"]), row["why"], row["next"], *row["flags"]]
+    shell.out.print(Padding(Text(" · ".join(fact for fact in facts if fact), style="dim"), (0, 0, 0, 4)))
+    if verbose:
+        active = row["last_active_at"] or "–"
+        numbers = {
+            "id": row["id"] or "–", "sha256": row["sha256"][:16], "kind": row["kind"], "policy": row["policy"],
+            "origin": row["origin"], "chars": row["chars"], "importance": f"{row['importance']:.2f}",
+            "weight": f"{row['weight']:.2f}", "effective_weight": f"{row['effective_weight']:.2f}",
+            "last_active_at": active, "resident_until": row["resident_until"] or "–",
+            "sink_candidate": row["sink_candidate"],
+        }  # fmt: skip
+        line = " · ".join(f"{name} {value}" for name, value in numbers.items())
+        shell.out.print(Padding(Text(line, style="dim"), (0, 0, 0, 4)))
+
+
+def story(shell: "Shell", answer: "Story") -> None:
+    shell.out.print(Text(answer["content"], style="bold"))
+    facts: dict[str, object] = {
+        "id": answer["id"], "state": answer["state"], "residence": answer["residence"], **answer["fields"],
+        "refs": answer["refs"], "vector": answer["vector"],
+    }  # fmt: skip
+    rows = [(name, value_of(value)) for name, value in facts.items() if value not in (None, "", [], ())]
+    shell.out.print(Padding(_columns(*rows), INSIDE))
+    for heading, items in (("say.revisions", answer["revisions"]), ("say.events", answer["events"])):
+        if items:
+            shell.out.print(Text(shell.word(heading), style="bold"))
+            lines = [(value_of(item.pop(next(iter(item)))), _pairs(item)) for item in map(dict, items)]
+            shell.out.print(Padding(_columns(*lines), INSIDE))
+
+
+def _pairs(item: Mapping[str, object]) -> str:
+    return " · ".join(f"{name} {value_of(value)}" for name, value in item.items() if value not in (None, "", {}, []))
+
+
+def value_of(value: object) -> str:
+    if isinstance(value, Mapping):
+        return _pairs(value)  # type: ignore[arg-type]
+    if isinstance(value, list | tuple):
+        return ", ".join(str(part) for part in value)  # type: ignore[misc]
+    return str(value)
+
+
+def binned(shell: "Shell", answer: "Bin") -> None:
+    if not answer["items"]:
+        shell.out.print(shell.word("say.bin_empty"))
+        return
+    for number, item in enumerate(answer["items"], 1):
+        shell.out.print(_columns((f"{number:>2}.", Text(item["content"])), padding=1))
+        why = shell.word(f"bin.{item['reason']}") if messages.has(f"bin.{item['reason']}", "en") else item["reason"]
+        until = shell.word("say.until", until=item["until"][:10])
+        facts = (why, item["trashed_at"][:10], until, item["id"])
+        shell.out.print(Padding(Text(" · ".join(facts), style="dim"), (0, 0, 0, 4)))
+    shell.out.print(shell.word("say.restore"), style="dim")
+
+
+def status(shell: "Shell", answer: "Status") -> None:
+    """At most 24 lines; the verdict comes first."""
+    style = {"ok": "bold green", "degraded": "bold yellow", "needs_you": "bold red"}[answer["level"]]
+    shell.out.print(Text(answer["verdict"], style=style))
+    for problem in answer["problems"][:MOST_PROBLEMS]:
+        if problem not in answer["verdict"]:
+            _point(shell, problem)
+    shell.out.print()
+    usage, cold = answer["usage"], answer["usage"]["cold"]
+    rows: list[tuple[RenderableType, ...]] = [
+        (FILES[hot["target"]], _bar(shell, hot), Text(shell.word(
+            "usage.hot", chars=thousands(hot["chars"]), limit=thousands(hot["limit"]), percent=hot["percent"],
+            entries=hot["entries"],
+        )))
+        for hot in usage["hot"]
+    ]  # fmt: skip
+    shell.out.print(_columns(*rows))
+    origin = usage["hot"][0]["limit_from"]
+    _dim(shell, shell.word(f"limit.{origin}"))
+    facts = {
+        "cold": shell.word("usage.cold", total=thousands(cold["total"]), vectors=thousands(cold["vectors"])),
+        "waiting": shell.word("usage.waiting", pending=cold["pending"], failed=cold["failed"])
+        if cold["pending"] or cold["failed"]
+        else "",
+        "bin": shell.word("usage.bin", count=usage["binned"], due=answer["purge_due"] or None),
+        "model": answer["model"],
+        "files": answer["hot_dir"],
+        "database": shell.word("usage.database", path=answer["data_dir"], size=_megabytes(answer["database_bytes"])),
+        "namespace": answer["namespace"],
+        "foreign": ", ".join(answer["foreign"]),
+        "version": answer["version"],
+    }
+    shell.out.print()
+    shell.out.print(_columns(*((shell.word(f"label.{name}"), Text(value)) for name, value in facts.items() if value)))
+
+
+def _bar(shell: "Shell", hot: "HotUsage") -> Text:
+    in_unicode = (shell.out.encoding or "").lower().startswith("utf")
+    full, empty = ("█", "░") if in_unicode else ("#", ".")
+    filled = min(BAR_CELLS, round(BAR_CELLS * hot["chars"] / hot["limit"]))
+    style = "red" if hot["chars"] >= hot["hard"] else "yellow" if hot["chars"] >= hot["soft"] else "green"
+    return Text(full * filled, style=style) + Text(empty * (BAR_CELLS - filled), style="dim")
+
+
+def _megabytes(size: int) -> str:
+    return f"{size / 1024**2:.1f} MB"
+
+
+def settings(shell: "Shell", found: "Settings") -> None:
+    """Every value with its meaning and where it came from."""
+    for one in found.describe():
+        value = _setting_value(shell, one)
+        origin = shell.word(f"origin.{one.origin.kind}", detail=one.origin.detail)
+        shell.out.print(Text.assemble((one.key, "bold"), " = ", value), overflow="fold")
+        meaning = shell.word(f"setting.{one.key}")
+        _dim(shell, f"{meaning} · {origin}")
+    for name in found.without_effect:
+        shell.out.print(shell.word("say.without_effect", name=name), style="yellow")
+
+
+def _setting_value(shell: "Shell", one: "Shown") -> str:
+    if one.secret:
+        return shell.word("say.secret_set" if one.value else "say.not_set")
+    if one.value in (None, ""):
+        return shell.word("say.not_set")
+    return {True: "1", False: "0"}[one.value] if isinstance(one.value, bool) else str(one.value)
+
+
+def settings_answer(found: "Settings") -> dict[str, Any]:
+    listed = [
+        {
+            "key": one.key,
+            "variable": one.variable,
+            "value": None if one.secret else one.value,
+            **({"secret": True, "set": bool(one.value)} if one.secret else {}),
+            "origin": one.origin.kind,
+            "from": one.origin.detail,
+        }
+        for one in found.describe()
+    ]
+    return {"settings": listed, "without_effect": list(found.without_effect)}
+
+
+def known_settings(shell: "Shell") -> None:
+    """The names that may be set, when a wrong one keeps us from showing values."""
+    from memorycore.settings import variables
+
+    rows = (
+        (name, Text(shell.word(f"setting.{key}")))
+        for name, key in sorted(variables().items())
+        if not key.endswith("_file")
+    )
+    shell.out.print(_columns(*rows))
+
+
+def sentence_of(reason: str) -> str:
+    """What stands behind the code in ``code: sentence``."""
+    code, colon, sentence = reason.partition(": ")
+    return sentence if colon and code.replace("_", "").isalnum() else reason
+
+
+def preview(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= PREVIEW_CHARS else line[: PREVIEW_CHARS - 1] + "…"
+
+
+def thousands(number: int) -> str:
+    return f"{number:,}"
+
+
+def _columns(*rows: "Iterable[RenderableType]", padding: int = 2) -> Table:
+    table = Table.grid(padding=(0, padding))
+    for row in rows:
+        table.add_row(*row)
+    return table
+
+
+def _point(shell: "Shell", sentence: str) -> None:
+    shell.out.print(Padding(Text(f"· {sentence}"), INSIDE))
+
+
+def _dim(shell: "Shell", line: str) -> None:
+    if line:
+        shell.out.print(Padding(Text(line, style="dim"), INSIDE))
