@@ -1,0 +1,34 @@
+"""Who calls a tool: the name that the client gave itself, and one id for its connection."""
+
+import uuid
+from dataclasses import dataclass
+from hashlib import sha256
+
+from memorycore.domain.text import sanitise
+
+UNNAMED = "mcp"
+LONGEST_NAME = 64
+_PROCESS = uuid.uuid4().hex[:12]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Caller:
+    """``name`` is the default author of what this client stores, ``session_id`` its default session."""
+
+    name: str
+    session_id: str
+
+    @property
+    def actor(self) -> str:
+        return f"mcp:{self.name}"
+
+
+def caller(client_name: str, transport_session: str = "") -> Caller:
+    """The caller of one request.
+
+    ``transport_session`` is the HTTP session id, empty on stdio. It lets whoever holds it speak for that client, so
+    only a digest of it is kept.
+    """
+    name = " ".join(sanitise(client_name).split())[:LONGEST_NAME] or UNNAMED
+    own = sha256(transport_session.encode()).hexdigest()[:12] if transport_session else _PROCESS
+    return Caller(name=name, session_id=f"{name}-{own}")

@@ -1,0 +1,77 @@
+"""The one MemoryCore of this process: opened when first needed, shared by all calls, closed once.
+
+Connecting a client never fails because the store cannot be opened: the tools then answer why, and the next call tries
+again. So a client always lists ten tools, and a full disk or a newer database is a sentence, not a dead server.
+"""
+
+import logging
+import threading
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from memorycore.errors import MemoryCoreError, NotAvailable
+from memorycore.options import Language
+
+if TYPE_CHECKING:
+    from memorycore.core import MemoryCore
+
+_log = logging.getLogger(__name__)
+
+
+class Desk:
+    """Hands the core to calls, which run in many threads at once, and knows how many are busy."""
+
+    def __init__(self, open_core: Callable[[], "MemoryCore"], *, language: Language) -> None:
+        self.language: Language = language
+        self._open_core = open_core
+        self._opening = threading.Lock()
+        self._core: MemoryCore | None = None
+        self._idle = threading.Condition()
+        self._busy = 0
+        self._closed = False
+
+    @contextmanager
+    def core(self) -> Generator["MemoryCore"]:
+        """The open core for one call.
+
+        Raises:
+            MemoryCoreError: It cannot be opened now, or the server is ending.
+        """
+        with self._idle:
+            if self._closed:
+                raise NotAvailable(what="server", why="ending")
+            self._busy += 1
+        try:
+            yield self._opened()
+        finally:
+            with self._idle:
+                self._busy -= 1
+                self._idle.notify_all()
+
+    def warm(self) -> None:
+        """Open the core in a thread of its own, so that the model loads while nobody waits for it."""
+        threading.Thread(target=self._warm, name="memorycore-warm", daemon=True).start()
+
+    def close(self, *, grace_s: float) -> None:
+        """Let the calls under way end, at most ``grace_s`` long, then close; further calls are refused."""
+        with self._idle:
+            self._closed = True
+            self._idle.wait_for(lambda: self._busy == 0, timeout=grace_s)
+        with self._opening:
+            core, self._core = self._core, None
+        if core is not None:
+            core.close()
+
+    def _opened(self) -> "MemoryCore":
+        with self._opening:
+            if self._core is None:
+                self._core = self._open_core()
+            return self._core
+
+    def _warm(self) -> None:
+        try:
+            with self.core():
+                pass
+        except MemoryCoreError as error:
+            _log.warning("not ready: %s", error.code)

@@ -1,0 +1,58 @@
+"""Keys that set-ups made for the predecessor read, beside the ones of ``answers``.
+
+Rules and prompts written for it name ``memory_id``, ``usage_after``, ``final_score`` and the shape of the usage
+report; they keep working.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from memorycore.answers import Audited, AuditRow, AuditTarget, Recalled, Stored, Usage
+
+
+def stored(answer: Stored) -> Mapping[str, Any]:
+    """``memory_id`` for what went cold, ``usage_after`` for what went into a file."""
+    added: dict[str, Any] = {}
+    if answer["status"].startswith("cold") and "id" in answer:
+        added["memory_id"] = answer["id"]
+    if "usage" in answer:
+        added["usage_after"] = answer["usage"]
+    return {**answer, **added}
+
+
+def recalled(answer: Recalled) -> Mapping[str, Any]:
+    """``final_score`` beside ``score``."""
+    return {**answer, "results": [{**found, "final_score": found["score"]} for found in answer["results"]]}
+
+
+def usage(answer: Usage) -> Mapping[str, Any]:
+    """``local`` by target, and ``thresholds`` in code points (those of MEMORY.md)."""
+    local = {
+        hot["target"]: {"chars": hot["chars"], "pct": hot["percent"], "limit": hot["limit"]} for hot in answer["hot"]
+    }
+    marks = next((hot for hot in answer["hot"] if hot["target"] == "memory"), None)
+    thresholds = (
+        {"soft_60": marks["soft"], "hard_80": marks["hard"], "target_40": marks["aim"]} if marks is not None else {}
+    )
+    return {**answer, "local": local, "thresholds": thresholds}
+
+
+def audited(answer: Audited) -> Mapping[str, Any]:
+    """Per target ``usage_pct``, ``keep``, ``sink_candidates`` and ``sink_chars``."""
+    return {**answer, "targets": [_audited_target(target) for target in answer["targets"]]}
+
+
+def _audited_target(target: AuditTarget) -> Mapping[str, Any]:
+    sinking = [row for row in target["rows"] if row["sink_candidate"]]
+    counts = {
+        "usage_pct": target["percent"],
+        "keep": len(target["rows"]) - len(sinking),
+        "sink_candidates": len(sinking),
+        "sink_chars": sum(row["chars"] for row in sinking),
+    }
+    return {**target, **counts, "rows": [_lean(row) for row in target["rows"]]}
+
+
+def _lean(row: AuditRow) -> Mapping[str, Any]:
+    """The row without empty fields and without the hash, which only programs compare (the command prints it)."""
+    return {key: value for key, value in row.items() if key != "sha256" and value not in (None, "", [])}
