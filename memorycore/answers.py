@@ -1,7 +1,7 @@
 """The objects that every surface answers: tool, command and API route alike.
 
 Plain dictionaries with fixed keys, so that they are JSON as they stand. A key that is absent does not apply.
-Times are ISO 8601 text with ``Z``. ``reasons`` are strings ``code: sentence``; scripts use what stands before the colon.
+Times are ISO 8601 text with ``Z``. ``reasons`` are strings ``code: sentence``; scripts use what is before the colon.
 """
 
 from typing import Literal, NotRequired, TypedDict

@@ -8,18 +8,23 @@ from functools import cache
 from importlib.resources import files
 
 # Scripts that are written without blanks between words: runs of them become bigrams.
-_CJK = r"\u2e80-\u2fdf\u3005-\u3007\u3021-\u3029\u3031-\u3035\u3038-\u303b\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003134f"
+_CJK = (
+    r"\u2e80-\u2fdf\u3005-\u3007\u3021-\u3029\u3031-\u3035\u3038-\u303b\u3040-\u30ff"
+    r"\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003134f"
+)
 _CJK_RUN = re.compile(f"[{_CJK}]+")
 _WORD_OR_CJK_RUN = re.compile(f"[{_CJK}]+|[^\\W_{_CJK}]+")
 _BLANKS = re.compile(r"\s+")
-_BLANK_BESIDE_CJK_PUNCTUATION = re.compile(r"(?<=[,.!?:;()\[\]{}\"'、])\s+(?=[^\x00-\x7f])|(?<=[^\x00-\x7f])\s+(?=[,.!?:;()\[\]{}\"'、])")
+_BLANK_BESIDE_CJK_PUNCTUATION = re.compile(
+    r"(?<=[,.!?:;()\[\]{}\"'、])\s+(?=[^\x00-\x7f])|(?<=[^\x00-\x7f])\s+(?=[,.!?:;()\[\]{}\"'、])"
+)
 _LONE_SURROGATE = re.compile(r"[\ud800-\udfff]")
 
 # One sign for each family of punctuation, so that keyboards and input methods do not make two texts of one.
 _PUNCTUATION = str.maketrans({
     "。": ".", "｡": ".", "，": ",", "；": ";", "：": ":", "？": "?", "！": "!", "（": "(", "）": ")",
-    "【": "[", "】": "]", "「": '"', "」": '"', "『": '"', "』": '"', "《": '"', "》": '"', "“": '"', "”": '"', "„": '"',
-    "«": '"', "»": '"', "‘": "'", "’": "'", "‚": "'", "`": "'", "´": "'", "‐": "-", "‑": "-", "‒": "-", "–": "-",
+    "【": "[", "】": "]", "「": '"', "」": '"', "『": '"', "』": '"', "《": '"', "》": '"',
+    "“": '"', "”": '"', "„": '"', "«": '"', "»": '"', "‘": "'", "’": "'", "‚": "'", "`": "'", "´": "'", "‐": "-", "‑": "-", "‒": "-", "–": "-",
     "—": "-", "―": "-", "−": "-", "～": "~", "〜": "~", "…": "...", "·": ".", "・": ".",
 })  # fmt: skip
 
@@ -49,8 +54,8 @@ def fold(text: str) -> str:
 def normalise_for_compare(text: str) -> str:
     """The form in which two texts count as the same text.
 
-    Folds width, case, composition, traditional/simplified script, runs of blanks, punctuation variants, blanks
-    beside CJK punctuation and a final full stop. Two texts that differ in a word, a digit or a sign of negation never meet.
+    Folds width, case, composition, traditional/simplified script, runs of blanks, punctuation variants, blanks beside
+    CJK punctuation and a final full stop. Two texts that differ in a word, a digit or a sign of negation never meet.
     """
     folded = fold(text.translate(_PUNCTUATION)).translate(_PUNCTUATION)
     folded = _BLANKS.sub(" ", folded).strip()

@@ -5,7 +5,7 @@ touching the database; (3) commit that it is done. Whoever dies in between leave
 finishes or withdraws it. Each function here does (2) and (3); ``begin_*`` is (1), inside the caller's transaction.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -23,6 +23,14 @@ from memorycore.store.memories import to_ms
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Placed:
+    """Ids of the memories that are hot now, and how full the file is (``used/limit``)."""
+
+    ids: frozenset[str]
+    usage: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Begun:
     """A memory and the intent under which its hot file is about to change."""
 
@@ -31,7 +39,13 @@ class Begun:
 
 
 def begin(
-    c: apsw.Connection, tier: HotTier, memory: Memory, operation: Operation, cause: Cause, *, new_text: str | None = None
+    c: apsw.Connection,
+    tier: HotTier,
+    memory: Memory,
+    operation: Operation,
+    cause: Cause,
+    *,
+    new_text: str | None = None,
 ) -> Begun:
     """Step 1: write down what is going to happen to the file."""
     intent = Intent(
@@ -48,25 +62,21 @@ def begin(
     return Begun(intent=intents.begin(c, memory.namespace, tier.id, intent), memory=memory)
 
 
-def place(db: Database, tier: HotTier, begun: Sequence[Begun], cause: Cause) -> dict[str, bool]:
-    """Append memories that are cold to the hot file, in one write.
-
-    Returns:
-        Memory id → whether it is hot now. False: there is no room; it stays cold, unchanged.
+def place(db: Database, tier: HotTier, begun: Sequence[Begun], cause: Cause) -> Placed:
+    """Append memories that are cold to the hot file, in one write; one that finds no room stays cold, unchanged.
 
     Raises:
         HotFileError: The file cannot be used now; all of them stay cold.
     """
     with _withdrawn_on_failure(db, begun):
         written = tier.append([item.memory for item in begun], cause.at)
-    placed: dict[str, bool] = {}
+    placed = frozenset(item.memory.id for item in begun if item.memory.content in written.present)
     with db.write() as c:
         for item in begun:
-            placed[item.memory.id] = item.memory.content in written.present
-            if intents.end(c, item.intent) and placed[item.memory.id]:
+            if intents.end(c, item.intent) and item.memory.id in placed:
                 rows.move(c, _fresh(c, item.memory), "hot", cause, hot_tier=tier.id)
         _follow(c, tier, written)
-    return placed
+    return Placed(ids=placed, usage=written.usage)
 
 
 def rewrite(db: Database, tier: HotTier, memory: Memory, changes: Mapping[str, Any], cause: Cause) -> Memory:
@@ -100,7 +110,7 @@ def discard(db: Database, tier: HotTier, memory: Memory, cause: Cause) -> Memory
 
 
 @contextmanager
-def _withdrawn_on_failure(db: Database, begun: Sequence[Begun]) -> Iterator[None]:
+def _withdrawn_on_failure(db: Database, begun: Sequence[Begun]) -> Generator[None]:
     """Close the intents when the file could not be changed: the rows are right as they are."""
     try:
         yield

@@ -29,12 +29,12 @@ def add(c: apsw.Connection, memory: Memory, cause: Cause) -> Memory:
     return stored
 
 
-def confirm(c: apsw.Connection, memory: Memory, cause: Cause, *, ref: str = "") -> Memory:
-    """The same text was said again: count it as a use, trust it more, keep the caller's reference."""
+def confirm(c: apsw.Connection, memory: Memory, cause: Cause) -> Memory:
+    """The same text was said again: count it as a use and trust it more."""
     confirmed = replace(
         memory, confidence=1 - (1 - memory.confidence) * 0.8, use_count=memory.use_count + 1, last_used_at=cause.at
     )
-    stored = memories.add_ref(c, memories.update_memory(c, memory, confirmed), ref)
+    stored = memories.update_memory(c, memory, confirmed)
     _record(c, stored, "confirmed", cause)
     return stored
 
@@ -50,7 +50,9 @@ def revise(c: apsw.Connection, memory: Memory, changes: Mapping[str, Any], cause
     return stored
 
 
-def move(c: apsw.Connection, memory: Memory, residence: Residence, cause: Cause, *, hot_tier: int | None = None) -> Memory:
+def move(
+    c: apsw.Connection, memory: Memory, residence: Residence, cause: Cause, *, hot_tier: int | None = None
+) -> Memory:
     """Change where the text lives. A memory that leaves a hot file remembers which one it was in."""
     moved = replace(memory, residence=residence, hot_tier=memory.hot_tier if hot_tier is None else hot_tier)
     stored = memories.update_memory(c, memory, moved)
@@ -76,6 +78,12 @@ def restore(c: apsw.Connection, memory: Memory, cause: Cause) -> Memory:
 
 def _record(c: apsw.Connection, memory: Memory, action: str, cause: Cause) -> None:
     event = Event(
-        seq=0, at=cause.at, action=action, memory_id=memory.id, actor=cause.actor, reason=cause.reason, facts=dict(cause.facts)
+        seq=0,
+        at=cause.at,
+        action=action,
+        memory_id=memory.id,
+        actor=cause.actor,
+        reason=cause.reason,
+        facts=dict(cause.facts),
     )
     memories.add_event(c, event, memory.namespace)

@@ -1,6 +1,6 @@
 """The connection to ``memorycore.db``: transactions, migrations, and the errors of the driver as ours.
 
-apsw is the only driver that may open this file: two SQLite libraries on one file in one process drop each other's locks.
+apsw alone may open this file: two SQLite libraries on one file in one process drop each other's locks.
 """
 
 import contextlib
@@ -8,7 +8,7 @@ import os
 import queue
 import re
 import threading
-from collections.abc import Iterator
+from collections.abc import Generator
 from importlib.resources import files
 from pathlib import Path
 
@@ -25,7 +25,7 @@ _MIGRATION = re.compile(r"(\d{4})_\w+\.sql")
 class Database:
     """One open ``memorycore.db``: one writing connection, a few reading ones, usable from every thread.
 
-    ``with db.write() as c`` runs in ``BEGIN IMMEDIATE`` and commits at the end; nested calls of one thread are savepoints.
+    ``with db.write() as c`` runs in ``BEGIN IMMEDIATE`` and commits at the end; a thread's nested calls are savepoints.
     ``with db.read() as c`` is one short snapshot; inside a write of the same thread it sees that write.
     """
 
@@ -44,7 +44,7 @@ class Database:
             self._writer.execute("PRAGMA synchronous = FULL")
 
     @contextlib.contextmanager
-    def write(self, *, timeout_ms: int = BUSY_TIMEOUT_MS) -> Iterator[apsw.Connection]:
+    def write(self, *, timeout_ms: int = BUSY_TIMEOUT_MS) -> Generator[apsw.Connection]:
         """One write transaction.
 
         Raises:
@@ -70,7 +70,7 @@ class Database:
                 self._owner = 0
 
     @contextlib.contextmanager
-    def read(self) -> Iterator[apsw.Connection]:
+    def read(self) -> Generator[apsw.Connection]:
         """One consistent snapshot for reading. Never waits for a writer."""
         if self._owner == threading.get_ident():
             yield self._writer
@@ -99,6 +99,12 @@ class Database:
             with self.read() as source, copy.backup("main", source, "main") as step:
                 while not step.done:
                     step.step(1_000)
+
+    def checkpoint(self) -> tuple[int, int, int]:
+        """Move the write-ahead log into the file and cut it: (busy, pages in the log, pages moved)."""
+        with self._lock:
+            busy, pages, moved = next(iter(self._writer.execute("PRAGMA wal_checkpoint(TRUNCATE)")))
+        return int(str(busy)), int(str(pages)), int(str(moved))
 
     def close(self) -> None:
         with self._lock:
@@ -220,7 +226,7 @@ def _connect(path: Path, *, read_only: bool = False) -> apsw.Connection:
 
 
 @contextlib.contextmanager
-def driver_errors(path: Path) -> Iterator[None]:
+def driver_errors(path: Path) -> Generator[None]:
     """Raise the driver's errors as ours, with the file's name."""
     try:
         yield

@@ -1,4 +1,4 @@
-"""Hot tiers and the changes to hot files that are under way. Every function takes the open connection of a transaction."""
+"""Hot tiers and the changes to hot files that are under way. Functions take the open connection of a transaction."""
 
 import json
 import os
@@ -11,7 +11,7 @@ import apsw
 
 from memorycore.domain.memory import Target
 from memorycore.store.memories import to_ms
-from memorycore.store.statements import sql
+from memorycore.store.statements import all_rows, first_row, only_row, sql
 
 Operation = Literal["add", "replace", "remove"]
 OWNER_GONE_AFTER_MS = 60_000
@@ -40,24 +40,22 @@ class TierRow:
     id: int
     file_sha: str
     first_seen_at_ms: int
-    new: bool
 
 
 def tier_row(c: apsw.Connection, namespace: str, directory: str, target: Target, now: datetime) -> TierRow:
     """The row of one hot file, made at first contact. Needs a write transaction."""
     where = {"directory": directory, "target": target}
-    known = c.execute(sql["hot_tier"], where).fetchone()
+    known = first_row(c, "hot_tier", where)
     if known is None:
         c.execute(sql["upsert_hot_tier"], {**where, "namespace": namespace, "now": to_ms(now)})
-        known_now = c.execute(sql["hot_tier"], where).fetchone()
-        return TierRow(id=known_now[0], file_sha="", first_seen_at_ms=known_now[2], new=True)
-    return TierRow(id=known[0], file_sha=known[1], first_seen_at_ms=known[2], new=False)
+        known = only_row(c, "hot_tier", where)
+    return TierRow(id=known[0], file_sha=known[1], first_seen_at_ms=known[2])
 
 
 def find_tier(c: apsw.Connection, directory: str, target: Target) -> TierRow | None:
     """The row of one hot file, or None before first contact."""
-    known = c.execute(sql["hot_tier"], {"directory": directory, "target": target}).fetchone()
-    return known and TierRow(id=known[0], file_sha=known[1], first_seen_at_ms=known[2], new=False)
+    known = first_row(c, "hot_tier", {"directory": directory, "target": target})
+    return None if known is None else TierRow(id=known[0], file_sha=known[1], first_seen_at_ms=known[2])
 
 
 def set_file_sha(c: apsw.Connection, tier: int, file_sha: str) -> None:
@@ -68,23 +66,27 @@ def set_file_sha(c: apsw.Connection, tier: int, file_sha: str) -> None:
 def begin(c: apsw.Connection, namespace: str, tier: int, intent: Intent) -> int:
     """Write an intent down; the caller changes the file after this transaction is committed."""
     plan = {"operation": intent.operation, "actor": intent.actor, "reason": intent.reason}
-    return int(c.execute(sql["insert_intent"], {
+    (key,) = only_row(c, "insert_intent", {
         "namespace": namespace, "hot_tier": tier, "memory_id": intent.memory_id, "old_text": intent.old_text,
-        "new_text": intent.new_text, "plan": json.dumps(plan), "started_at": intent.started_at_ms, "owner": intent.owner,
-    }).get)  # fmt: skip
+        "new_text": intent.new_text, "plan": json.dumps(plan), "started_at": intent.started_at_ms,
+        "owner": intent.owner,
+    })  # fmt: skip
+    return int(key)
 
 
 def open_intents(c: apsw.Connection, namespace: str, tier: int) -> list[Intent]:
-    rows = c.execute(sql["open_intents"], {"hot_tier": tier, "namespace": namespace}).fetchall()
+    rows = all_rows(c, "open_intents", {"hot_tier": tier, "namespace": namespace})
     return [
-        Intent(id=key, memory_id=memory_id, old_text=old, new_text=new, started_at_ms=at, owner=owner, **json.loads(plan))
+        Intent(
+            id=key, memory_id=memory_id, old_text=old, new_text=new, started_at_ms=at, owner=owner, **json.loads(plan)
+        )
         for key, memory_id, old, new, plan, at, owner in rows
     ]
 
 
 def end(c: apsw.Connection, intent_id: int) -> bool:
     """Close an intent; False when somebody else has done so (a recovery that took this process for dead)."""
-    return c.execute(sql["close_intent"], {"id": intent_id}).get is not None
+    return first_row(c, "close_intent", {"id": intent_id}) is not None
 
 
 def me() -> str:

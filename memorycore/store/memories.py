@@ -10,7 +10,7 @@ import apsw
 
 from memorycore.domain.memory import Event, Memory, Source, format_time
 from memorycore.domain.text import entry_hash, index_tokens
-from memorycore.store.statements import sql
+from memorycore.store.statements import all_rows, first_row, only_row, sql
 
 _COLUMNS = (
     "id", "namespace", "content", "norm_hash", "kind", "policy", "state", "residence", "hot_tier", "target",
@@ -32,9 +32,9 @@ def from_ms(value: int | None) -> datetime | None:
 
 
 def insert_memory(c: apsw.Connection, memory: Memory) -> Memory:
-    """Write a new row with its references and, when it is active, its search tokens; gives ``seq`` and ``change_seq``."""
+    """Write a new row with its references and, when active, its search tokens; gives ``seq`` and ``change_seq``."""
     changed = replace(memory, change_seq=_next_change(c))
-    seq = int(c.execute(sql["insert_memory"], _parameters(changed)).get)
+    (seq,) = only_row(c, "insert_memory", _parameters(changed))
     for ref in memory.refs:
         c.execute(sql["insert_ref"], {"seq": seq, "ref": ref})
     if memory.state == "active":
@@ -43,7 +43,7 @@ def insert_memory(c: apsw.Connection, memory: Memory) -> Memory:
 
 
 def update_memory(c: apsw.Connection, before: Memory, after: Memory) -> Memory:
-    """Write the changed row; search tokens and vectors follow the text and the state, so that no index keeps a dead row."""
+    """Write the changed row; tokens and vectors follow text and state, so that no index keeps a dead row."""
     changed = replace(after, change_seq=_next_change(c))
     c.execute(sql["update_memory"], {**_parameters(changed), "seq": before.seq})
     reads_before, reads_after = before.state == "active", after.state == "active"
@@ -59,7 +59,7 @@ def update_memory(c: apsw.Connection, before: Memory, after: Memory) -> Memory:
 
 def add_ref(c: apsw.Connection, memory: Memory, ref: str) -> Memory:
     """Keep one more caller's reference; known ones change nothing."""
-    if not ref or ref in memory.refs or c.execute(sql["insert_ref"], {"seq": memory.seq, "ref": ref}).get is None:
+    if not ref or ref in memory.refs or first_row(c, "insert_ref", {"seq": memory.seq, "ref": ref}) is None:
         return memory
     return replace(memory, refs=(*memory.refs, ref))
 
@@ -72,6 +72,11 @@ def touch(c: apsw.Connection, seq: int) -> None:
 def by_id(c: apsw.Connection, memory_id: str, namespaces: Sequence[str]) -> Memory | None:
     found = c.execute(sql["memory_by_id"], {"id": memory_id, "namespaces": json.dumps(namespaces)})
     return next(iter(_memories(found)), None)
+
+
+def id_taken(c: apsw.Connection, memory_id: str) -> bool:
+    """Whether any row, of any namespace, has this id."""
+    return first_row(c, "id_taken", {"id": memory_id}) is not None
 
 
 def by_seq(c: apsw.Connection, seqs: Iterable[int], namespaces: Sequence[str]) -> dict[int, Memory]:
@@ -93,23 +98,29 @@ def add_revision(c: apsw.Connection, memory: Memory, replaced_at: datetime) -> N
 
 
 def revisions(c: apsw.Connection, memory: Memory) -> list[dict[str, object]]:
-    rows = c.execute(sql["revisions"], {"seq": memory.seq}).fetchall()
+    rows = all_rows(c, "revisions", {"seq": memory.seq})
     return [
-        {"version": version, "content": content, "from": format_time(from_ms(start)), "until": format_time(from_ms(end))}
+        {
+            "version": version,
+            "content": content,
+            "from": format_time(from_ms(start)),
+            "until": format_time(from_ms(end)),
+        }
         for version, content, start, end in rows
     ]
 
 
 def add_event(c: apsw.Connection, event: Event, namespace: str) -> int:
     """Write one line of the ledger and return its number."""
-    return int(c.execute(sql["insert_event"], {
+    (seq,) = only_row(c, "insert_event", {
         "namespace": namespace, "at": to_ms(event.at), "action": event.action, "memory_id": event.memory_id,
         "actor": event.actor, "reason": event.reason, "facts": json.dumps(event.facts, ensure_ascii=False),
-    }).get)  # fmt: skip
+    })  # fmt: skip
+    return int(seq)
 
 
 def events(c: apsw.Connection, memory_id: str, namespaces: Sequence[str]) -> list[Event]:
-    rows = c.execute(sql["events_of_memory"], {"memory_id": memory_id, "namespaces": json.dumps(namespaces)}).fetchall()
+    rows = all_rows(c, "events_of_memory", {"memory_id": memory_id, "namespaces": json.dumps(namespaces)})
     return [
         Event(seq=seq, at=_time(at), action=action, memory_id=mid, actor=actor, reason=reason, facts=json.loads(facts))
         for seq, at, action, mid, actor, reason, facts in rows
@@ -117,7 +128,7 @@ def events(c: apsw.Connection, memory_id: str, namespaces: Sequence[str]) -> lis
 
 
 def _next_change(c: apsw.Connection) -> int:
-    return int(c.execute(sql["next_change"]).get)
+    return int(only_row(c, "next_change")[0])
 
 
 def _parameters(memory: Memory) -> dict[str, Any]:

@@ -3,6 +3,9 @@
 import re
 from collections.abc import Iterator, Mapping
 from importlib.resources import files
+from typing import Any
+
+import apsw
 
 _NAME = re.compile(r"^-- name: (\w+)[^\n]*\n", re.MULTILINE)
 
@@ -38,3 +41,22 @@ def _blocks(text: str) -> dict[str, str]:
 
 
 sql = Statements()
+
+
+def first_row(c: apsw.Connection, name: str, parameters: Mapping[str, Any] | None = None) -> tuple[Any, ...] | None:
+    """The first row of a named statement, or None."""
+    found: tuple[Any, ...] | None = c.execute(sql[name], parameters).fetchone()
+    return found
+
+
+def all_rows(c: apsw.Connection, name: str, parameters: Mapping[str, Any] | None = None) -> list[tuple[Any, ...]]:
+    """All rows of a named statement, read to the end, so that no cursor stays open."""
+    return [tuple(row) for row in c.execute(sql[name], parameters)]
+
+
+def only_row(c: apsw.Connection, name: str, parameters: Mapping[str, Any] | None = None) -> tuple[Any, ...]:
+    """The row of a named statement that always has one, such as a count."""
+    found = first_row(c, name, parameters)
+    if found is None:
+        raise LookupError(name)
+    return found

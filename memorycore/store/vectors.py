@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import apsw
 
 from memorycore.store.memories import touch
-from memorycore.store.statements import sql
+from memorycore.store.statements import all_rows, first_row, only_row, sql
 
 if TYPE_CHECKING:
     import numpy as np
@@ -36,12 +36,12 @@ def text_hash(content: str) -> str:
 def fingerprint_id(c: apsw.Connection, name: str, width: int) -> int:
     """The number of a fingerprint, made at first use. Needs a write transaction."""
     c.execute(sql["upsert_fingerprint"], {"name": name, "width": width})
-    return int(c.execute(sql["fingerprint"], {"name": name}).fetchone()[0])
+    return int(only_row(c, "fingerprint", {"name": name})[0])
 
 
 def known_fingerprint(c: apsw.Connection, name: str) -> int | None:
     """The number of a fingerprint, or None when no vector of it was ever stored."""
-    row = c.execute(sql["fingerprint"], {"name": name}).fetchone()
+    row = first_row(c, "fingerprint", {"name": name})
     return None if row is None else int(row[0])
 
 
@@ -60,7 +60,7 @@ def cached_parts(c: apsw.Connection, content: str, fingerprint: int) -> "NDArray
     """The vectors [n, width] that this very text already has somewhere in the store."""
     import numpy as np
 
-    rows = c.execute(sql["embeddings_by_text"], {"text_hash": text_hash(content), "fingerprint_id": fingerprint}).fetchall()
+    rows = all_rows(c, "embeddings_by_text", {"text_hash": text_hash(content), "fingerprint_id": fingerprint})
     return np.stack([np.frombuffer(blob, dtype="<f4") for _, blob in rows]) if rows else None
 
 
@@ -71,11 +71,16 @@ def queue_job(c: apsw.Connection, namespace: str, seq: int, now_ms: int) -> None
 
 def lease_due(c: apsw.Connection, now_ms: int, *, lease_ms: int, limit: int) -> list[VectorJob]:
     """Take due jobs; a taker that dies loses them after ``lease_ms``."""
-    rows = c.execute(sql["due_jobs"], {"kind": EMBED, "now": now_ms, "limit": limit}).fetchall()
+    rows = all_rows(c, "due_jobs", {"kind": EMBED, "now": now_ms, "limit": limit})
     jobs = [VectorJob(id=job, seq=seq, attempts=attempts, content=content) for job, seq, attempts, content, _ in rows]
     if jobs:
         c.execute(sql["lease_jobs"], {"until": now_ms + lease_ms, "ids": json.dumps([job.id for job in jobs])})
     return jobs
+
+
+def still_wanted(c: apsw.Connection, job: VectorJob) -> bool:
+    """Whether the job is open and its memory still has the text that was embedded."""
+    return first_row(c, "job_still_wanted", {"id": job.id, "content": job.content}) is not None
 
 
 def fail_job(c: apsw.Connection, job: VectorJob, *, error: str, retry_at_ms: int, dead: bool) -> None:
@@ -88,17 +93,37 @@ def postpone_job(c: apsw.Connection, job: VectorJob, *, error: str, retry_at_ms:
     c.execute(sql["retry_job_later"], {"id": job.id, "not_before": retry_at_ms, "error": error})
 
 
-def missing(c: apsw.Connection, fingerprint: int, limit: int) -> list[int]:
-    """Rows (seq) that have neither a vector of this fingerprint nor a job."""
-    rows = c.execute(sql["without_vector"], {"fingerprint_id": fingerprint, "limit": limit}).fetchall()
-    return [int(row[0]) for row in rows]
+def any_missing(c: apsw.Connection, fingerprint: int | None) -> bool:
+    """Whether an active memory has neither a vector of this fingerprint nor a job, as after a switch of the model."""
+    where = {"kind": EMBED, "fingerprint_id": -1 if fingerprint is None else fingerprint}
+    return first_row(c, "any_without_vector", where) is not None
+
+
+def queue_missing(c: apsw.Connection, fingerprint: int | None, now_ms: int) -> None:
+    """Queue a job for every one of them."""
+    where = {"kind": EMBED, "fingerprint_id": -1 if fingerprint is None else fingerprint, "now": now_ms}
+    c.execute(sql["queue_without_vector"], where)
+
+
+def any_due(c: apsw.Connection, now_ms: int) -> bool:
+    return first_row(c, "any_due_job", {"kind": EMBED, "now": now_ms}) is not None
+
+
+def state_of(c: apsw.Connection, seq: int) -> str:
+    """In words for people who look closely: the model and number of parts, ``pending``, ``failed: why`` or ``none``."""
+    parts, model, error, dead = only_row(c, "vector_state", {"kind": EMBED, "seq": seq})
+    if parts:
+        return f"{model}, {parts} part" + ("s" if parts > 1 else "")
+    if dead is None:
+        return "none"
+    return f"failed: {error}" if dead else "pending"
 
 
 def counts(c: apsw.Connection, fingerprint: int | None, namespaces: Sequence[str]) -> tuple[int, int, int]:
     """(memories with a vector, jobs that wait, jobs given up)."""
     spaces = json.dumps(namespaces)
-    waiting, dead = c.execute(sql["count_jobs"], {"kind": EMBED, "namespaces": spaces}).fetchone()
+    waiting, dead = only_row(c, "count_jobs", {"kind": EMBED, "namespaces": spaces})
     if fingerprint is None:
         return 0, waiting, dead
-    done = c.execute(sql["count_vectors"], {"fingerprint_id": fingerprint, "namespaces": spaces}).get
-    return int(done), waiting, dead
+    (done,) = only_row(c, "count_vectors", {"fingerprint_id": fingerprint, "namespaces": spaces})
+    return done, waiting, dead

@@ -39,6 +39,9 @@ SELECT m.*, (SELECT json_group_array(ref) FROM memory_ref WHERE memory_seq = m.s
 FROM memory m
 WHERE m.id = :id AND m.namespace IN (SELECT value FROM json_each(:namespaces));
 
+-- name: id_taken (all namespaces: ids are unique in the whole store)
+SELECT 1 FROM memory WHERE id = :id;
+
 -- name: memories_by_seq
 SELECT m.*, (SELECT json_group_array(ref) FROM memory_ref WHERE memory_seq = m.seq) AS refs
 FROM memory m

@@ -26,12 +26,22 @@ SELECT count(DISTINCT e.memory_seq) FROM embedding e JOIN memory m ON m.seq = e.
 WHERE e.fingerprint_id = :fingerprint_id AND m.state = 'active'
   AND m.namespace IN (SELECT value FROM json_each(:namespaces));
 
--- name: without_vector (all namespaces: vectors are made for whoever waits; the text goes to the model only)
-SELECT m.seq FROM memory m
+-- name: any_without_vector (all namespaces: vectors are made for whoever waits; the text goes to the model only)
+SELECT 1 FROM memory m
 WHERE m.state = 'active'
   AND NOT EXISTS (SELECT 1 FROM embedding e WHERE e.memory_seq = m.seq AND e.fingerprint_id = :fingerprint_id)
-  AND NOT EXISTS (SELECT 1 FROM job j WHERE j.memory_seq = m.seq AND j.kind = 'embed')
-ORDER BY m.seq LIMIT :limit;
+  AND NOT EXISTS (SELECT 1 FROM job j WHERE j.memory_seq = m.seq AND j.kind = :kind)
+LIMIT 1;
+
+-- name: queue_without_vector (all namespaces: each job carries the namespace of its memory)
+INSERT INTO job (kind, namespace, memory_seq, not_before)
+SELECT :kind, m.namespace, m.seq, :now FROM memory m
+WHERE m.state = 'active'
+  AND NOT EXISTS (SELECT 1 FROM embedding e WHERE e.memory_seq = m.seq AND e.fingerprint_id = :fingerprint_id)
+ON CONFLICT (kind, memory_seq) DO NOTHING;
+
+-- name: any_due_job (all namespaces: only the fact leaves)
+SELECT 1 FROM job WHERE kind = :kind AND dead = 0 AND not_before <= :now AND lease_until <= :now LIMIT 1;
 
 -- name: queue_job
 INSERT INTO job (kind, namespace, memory_seq, not_before) VALUES (:kind, :namespace, :seq, :not_before)
@@ -60,3 +70,16 @@ WHERE kind = :kind AND namespace IN (SELECT value FROM json_each(:namespaces));
 
 -- name: next_job_at (all namespaces: only a time leaves)
 SELECT min(max(not_before, lease_until)) FROM job WHERE kind = :kind AND dead = 0;
+
+-- name: job_still_wanted (all namespaces: compares the text that the job was taken with)
+SELECT 1 FROM job j JOIN memory m ON m.seq = j.memory_seq
+WHERE j.id = :id AND m.state = 'active' AND m.content = :content;
+
+-- name: count_cold_vectors
+SELECT count(DISTINCT e.memory_seq) FROM embedding e JOIN memory m ON m.seq = e.memory_seq
+WHERE m.namespace = :namespace AND m.state = 'active' AND m.residence <> 'hot';
+
+-- name: vector_state
+SELECT count(*), (SELECT f.name FROM embedding e JOIN fingerprint f ON f.id = e.fingerprint_id WHERE e.memory_seq = :seq LIMIT 1),
+    (SELECT last_error FROM job WHERE kind = :kind AND memory_seq = :seq), (SELECT dead FROM job WHERE kind = :kind AND memory_seq = :seq)
+FROM embedding WHERE memory_seq = :seq;

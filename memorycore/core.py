@@ -1,0 +1,503 @@
+"""MemoryCore: one method per verb, used by every surface. It sequences the rooms and answers plain objects."""
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from itertools import islice
+from typing import Any, Self, cast
+
+from uuid6 import uuid7
+
+from memorycore import answers, intake, messages, overview, reply, transfer
+from memorycore.background import Background
+from memorycore.cold.local import LocalColdStore
+from memorycore.domain.memory import TARGETS, Draft, Kind, Memory, Policy, Target
+from memorycore.domain.text import entry_hash, norm_hash, sanitise
+from memorycore.embed import EmbedChoice, EmbeddingService
+from memorycore.errors import HotFileError, InvalidInput, NotAvailable, NotFound, StoreBusy
+from memorycore.govern import audit, maintenance, reconcile, vectors
+from memorycore.hot.document import why_not_hot
+from memorycore.hot.tier import FILE_NAMES, HotTier
+from memorycore.lifecycle import hot, rows
+from memorycore.lifecycle.rows import Cause
+from memorycore.options import BUNDLED_MODELS, CoreOptions
+from memorycore.search import LivingIndex, RecallFilters, SearchRequest, SearchResult, search
+from memorycore.store import intents, memories, open_database, sql
+from memorycore.store import vectors as vector_rows
+from memorycore.store.memories import to_ms
+
+__all__ = ["MemoryCore", "RecallFilters"]
+
+BATCH = 64
+MOST_RESULTS = 1_000
+
+
+def utc_now() -> datetime:
+    return datetime.now(UTC)
+
+
+def new_id() -> str:
+    """A UUIDv7: unique without asking anybody, and in the order of time."""
+    return str(uuid7())
+
+
+class MemoryCore:
+    """One open memory: the two hot files and the store behind them. Usable from every thread.
+
+    A process that lives long keeps an index in memory, makes vectors in the background and never waits for the model
+    longer than a moment; one that does not asks the database.
+    """
+
+    def __init__(
+        self,
+        options: CoreOptions,
+        *,
+        long_lived: bool,
+        clock: Callable[[], datetime] = utc_now,
+        new_id: Callable[[], str] = new_id,
+        embedding: EmbeddingService | None = None,
+    ) -> None:
+        self.options = options
+        self.namespaces = (options.namespace, intake.GLOBAL)
+        self.problems: dict[Target, HotFileError] = {}
+        self._clock = clock
+        self._new_id = new_id
+        self.db = open_database(options.data_dir)
+        self.embedding = embedding or EmbeddingService(embed_choice(options))
+        self._index = LivingIndex(self.db, self.embedding, namespaces=self.namespaces) if long_lived else None
+        self.tiers: dict[Target, HotTier] = {target: self._tier(target) for target in TARGETS}
+        self._admission = intake.Admission(
+            db=self.db,
+            embedding=self.embedding,
+            tiers=self.tiers,
+            namespace=options.namespace,
+            clock=clock,
+            new_id=new_id,
+        )
+        self.cold = LocalColdStore(
+            self.db, namespace=options.namespace, find=self._find_cold, clock=clock, new_id=new_id
+        )
+        self.background = Background(prepare=self.queue_missing_vectors, work=self._work) if long_lived else None
+
+    @classmethod
+    def open(cls, options: CoreOptions, *, long_lived: bool) -> Self:
+        """Open the memory of these options, making what is missing, and begin to load the model.
+
+        Raises:
+            StoreError: The database cannot be used.
+        """
+        core = cls(options, long_lived=long_lived)
+        core.embedding.start()
+        if core.background:
+            core.background.start()
+        return core
+
+    def close(self) -> None:
+        """End the background work and close the database. Nothing acknowledged depends on it."""
+        if self.background:
+            self.background.stop()
+        self.embedding.close()
+        self.db.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    # --- write ---------------------------------------------------------------------------------------------------
+
+    def remember(self, draft: Draft, *, actor: str, dry_run: bool = False) -> answers.Stored:
+        """Admit one text; answer where it went and why.
+
+        Waits for its vector at most ``store_wait_ms``; then the answer says ``pending: [vector]``.
+        """
+        if dry_run:
+            return self._preview(draft)
+        return self._remember([draft], actor=actor, wait_s=self.options.store_wait_ms / 1_000)[0]
+
+    def remember_many(self, items: Iterable[Draft | Memory], *, actor: str) -> Iterator[answers.Stored]:
+        """Admit many texts, in order; each batch is one transaction and waits for its vectors.
+
+        A ``Memory`` (as ``transfer.from_line`` reads it) comes back with everything that it had.
+        """
+        source = iter(items)
+        while batch := list(islice(source, BATCH)):
+            yield from self._remember(batch, actor=actor, wait_s=None)
+
+    def _remember(self, items: Sequence[Draft | Memory], *, actor: str, wait_s: float | None) -> list[answers.Stored]:
+        self.touch()
+        admitted = self._admission.admit(items, actor=actor, wait_s=wait_s)
+        if self.background and not all(item.recorded.vector for item in admitted):
+            self.background.wake()
+        return [reply.stored(item, self.options) for item in admitted]
+
+    def _preview(self, draft: Draft) -> answers.Stored:
+        candidate = self._admission.consider(draft)
+        with self.db.read() as c:
+            same = intake.known(c, candidate.memory)
+        return reply.preview(candidate, same, self.options)
+
+    # --- read ----------------------------------------------------------------------------------------------------
+
+    def recall(
+        self,
+        query: str,
+        *,
+        top_k: int = 5,
+        filters: RecallFilters | None = None,
+        explain: bool = False,
+        log: bool = True,
+    ) -> answers.Recalled:
+        """Search hot and cold, best first. ``log`` False leaves no trace of the question (bulk, dry runs)."""
+        self.touch()
+        result = self._search(query, top_k=top_k, filters=filters, explain=explain)
+        with self.db.read() as c:
+            found = memories.by_seq(c, [hit.seq for hit in result.hits], self.namespaces)
+        if log and result.hits:
+            self._note_uses([hit.seq for hit in result.hits])
+        return reply.recalled(result, found, explain=explain)
+
+    def _search(
+        self, query: str, *, top_k: int, filters: RecallFilters | None = None, explain: bool = False
+    ) -> SearchResult:
+        if not 1 <= top_k <= MOST_RESULTS:
+            raise InvalidInput(field="top_k", why="not_between", least=1, most=MOST_RESULTS, value=top_k)
+        request = SearchRequest(
+            namespaces=self.namespaces, top_k=top_k, filters=filters or RecallFilters(), explain=explain
+        )
+        return search(
+            sanitise(query),
+            db=self.db,
+            embedding=self.embedding,
+            index=self._index,
+            request=request,
+            now=self._clock(),
+            vector_weight=self.options.vector_weight,
+        )
+
+    def _find_cold(self, query: str, top_k: int) -> list[tuple[int, float]]:
+        result = self._search(query, top_k=top_k, filters=RecallFilters(tier="cold"))
+        return [(hit.seq, hit.score) for hit in result.hits]
+
+    def _note_uses(self, seqs: Sequence[int]) -> None:
+        # A question never waits for a writer: its trace is worth less than its speed.
+        with suppress(StoreBusy), self.db.write(timeout_ms=0) as c:
+            c.execute(sql["insert_use"], {"seqs": json.dumps(seqs), "used_at": to_ms(self._clock())})
+
+    # --- change --------------------------------------------------------------------------------------------------
+
+    def update(  # noqa: PLR0913 each argument is a field that may be changed
+        self,
+        memory_id: str,
+        *,
+        actor: str,
+        content: str | None = None,
+        importance: float | None = None,
+        kind: Kind | None = None,
+        policy: Policy | None = None,
+        tags: tuple[str, ...] | None = None,
+        pinned: bool | None = None,
+        valid_until: datetime | None = None,
+        dry_run: bool = False,
+    ) -> answers.Changed:
+        """Change wording or fields of a memory; the earlier wording stays in its history.
+
+        ``content`` is the whole new text, not a part of it.
+
+        Raises:
+            NotFound: No active memory has this id.
+            InvalidInput: The new text is empty, known already, or cannot stand in the hot file.
+            Conflict: The hot file does not hold the old text any more.
+        """
+        self.touch()
+        memory = self._active(memory_id)
+        given: dict[str, Any] = {
+            "content": None if content is None else sanitise(content).strip(),
+            "importance": importance, "kind": kind, "policy": policy, "tags": tags, "pinned": pinned,
+            "valid_until": valid_until,
+        }  # fmt: skip
+        changes = {name: value for name, value in given.items() if value is not None and value != getattr(memory, name)}
+        if importance is not None:
+            changes["importance_given"] = True
+        self._check_changes(memory, changes)
+        if dry_run or not changes:
+            return reply.changed(
+                "updated" if changes else "unchanged", memory, memory_after(memory, changes), dry_run=dry_run
+            )
+        cause = Cause(actor=actor, at=self._clock(), reason="update")
+        if "content" in changes and memory.residence == "hot":
+            after = hot.rewrite(self.db, self._tier_of(memory), memory, changes, cause)
+        else:
+            with self.db.write() as c:
+                after = rows.revise(c, memory, changes, cause)
+        if "content" in changes:
+            self._revector(after)
+        return reply.changed("updated", memory, after)
+
+    def _check_changes(self, memory: Memory, changes: Mapping[str, Any]) -> None:
+        Draft(
+            content=changes.get("content", memory.content), importance=changes.get("importance"),
+            kind=changes.get("kind"), policy=changes.get("policy"),
+        )  # fmt: skip
+        if "content" not in changes:
+            return
+        if memory.residence == "hot" and (why := why_not_hot(changes["content"], limit=self._tier_of(memory).limit)):
+            raise InvalidInput(field="content", why=why)
+        with self.db.read() as c:
+            other = intake.known(c, memory_after(memory, changes))
+        if other is not None and other.id != memory.id:
+            raise InvalidInput(field="content", why="known_already", id=other.id)
+
+    def forget(self, id_or_query: str, *, actor: str, dry_run: bool = False) -> answers.Changed:
+        """Put one memory into the bin: the one with this id, or with exactly this text.
+
+        Any other words only find candidates; nothing is removed for them.
+        """
+        self.touch()
+        memory = self._named(id_or_query)
+        if memory is None:
+            result = self._search(id_or_query, top_k=5)
+            with self.db.read() as c:
+                found = memories.by_seq(c, [hit.seq for hit in result.hits], self.namespaces)
+            return reply.candidates(result, found)
+        until = self._clock() + timedelta(days=self.options.trash_days)
+        if dry_run:
+            return reply.changed("trashed", memory, None, until=until, dry_run=True)
+        cause = Cause(actor=actor, at=self._clock(), reason="user")
+        if memory.residence == "hot":
+            hot.discard(self.db, self._tier_of(memory), memory, cause)
+        else:
+            with self.db.write() as c:
+                rows.trash(c, memory, cause)
+        return reply.changed("trashed", memory, None, until=until)
+
+    def restore(self, memory_id: str, *, actor: str) -> answers.Changed:
+        """Take a memory out of the bin, back to where it was; without room in its hot file it comes back cold.
+
+        Raises:
+            NotFound: The bin has no such memory.
+            InvalidInput: The same text is active under another id.
+        """
+        self.touch()
+        memory = self._any(memory_id)
+        was_hot = memory.hot_tier is not None
+        if memory.state == "active" and not (was_hot and memory.residence == "cold"):
+            return reply.changed("unchanged", memory, memory)
+        if memory.state not in {"active", "trashed"}:
+            raise NotFound(id=memory_id)
+        cause = Cause(actor=actor, at=self._clock(), reason="restore")
+        with self.db.write() as c:
+            if memory.state == "trashed":
+                same = intake.known(c, memory_after(memory, {"state": "active"}))
+                if same is not None:
+                    raise InvalidInput(field="id", why="known_already", id=same.id)
+                memory = rows.restore(c, memory, cause)
+                vector_rows.queue_job(c, memory.namespace, memory.seq, to_ms(cause.at) or 0)
+            begun = hot.begin(c, self._tier_of(memory), memory, "add", cause) if was_hot else None
+        is_hot = bool(begun) and memory.id in hot.place(self.db, self._tier_of(memory), [begun], cause).ids
+        self._catch_up()
+        return reply.changed("restored", memory, memory_after(memory, {"residence": "hot" if is_hot else "cold"}))
+
+    # --- look ----------------------------------------------------------------------------------------------------
+
+    def inspect(self, memory_id: str) -> answers.Story:
+        """Everything about one memory: fields, earlier texts, events, vector.
+
+        Raises:
+            NotFound: No memory has this id.
+        """
+        self.touch()
+        memory = self._any(memory_id)
+        with self.db.read() as c:
+            revisions = memories.revisions(c, memory)
+            events = memories.events(c, memory.id, self.namespaces)
+            vector = vector_rows.state_of(c, memory.seq)
+        return reply.story(memory, revisions, events, vector)
+
+    def trash(self) -> answers.Bin:
+        """What is in the recycle bin, newest first, and until when."""
+        with self.db.read() as c:
+            binned = memories.select(c, "binned_memories", namespaces=json.dumps(self.namespaces))
+        return reply.binned(binned, timedelta(days=self.options.trash_days))
+
+    def audit(self, target: Target | None = None) -> answers.Audited:
+        """The health of every hot entry, read-only."""
+        self.touch()
+        return {"targets": [self._audit(tier) for name, tier in self.tiers.items() if target in {None, name}]}
+
+    def _audit(self, tier: HotTier) -> answers.AuditTarget:
+        rules = audit.AuditRules(
+            rule_budget=self.options.thresholds[tier.target].rule_budget,
+            state_ttl_days=self.options.state_ttl_days,
+            language=self.options.language,
+        )
+        try:
+            contents = tier.look()
+        except HotFileError as error:
+            return audit.unusable(tier, rules, messages.error_text(error, self.options.language))
+        with self.db.read() as c:
+            known = memories.select(c, "hot_memories", namespace=tier.namespace, hot_tier=tier.id)
+        by_hash = {entry_hash(memory.content): memory for memory in known}
+        return audit.audit_target(tier, contents, by_hash, rules, self._clock())
+
+    def usage(self) -> answers.Usage:
+        """How full both files are, what the cold tier holds, what waits, what is degraded."""
+        self.touch()
+        return overview.usage(self)
+
+    def status(self) -> answers.Status:
+        """The verdict and everything behind it."""
+        self.touch()
+        return overview.status(self)
+
+    def export(self) -> Iterator[dict[str, object]]:
+        """Every memory of these namespaces that is not purged, oldest first, as ``store --from`` reads it back."""
+        self.touch()
+        last = 0
+        while page := self._page_after(last):
+            yield from map(transfer.to_line, page)
+            last = page[-1].seq
+
+    def _page_after(self, seq: int) -> list[Memory]:
+        with self.db.read() as c:
+            return memories.select(c, "memories_after", seq=seq, namespaces=json.dumps(self.namespaces), limit=1_000)
+
+    # --- tend ----------------------------------------------------------------------------------------------------
+
+    def touch(self) -> None:
+        """Take notice of what others did to the hot files. A file that cannot be read is a problem, not an end."""
+        for target, tier in self.tiers.items():
+            try:
+                done = reconcile.reconcile(self.db, tier, new_id=self._new_id, now=self._clock())
+            except HotFileError as error:
+                self.problems[target] = error
+                continue
+            self.problems.pop(target, None)
+            if done.changed:
+                self._catch_up()
+
+    def overflow(self, target: Target | None = None, *, dry_run: bool = False) -> answers.Maintained:
+        """Make room in the hot files. Nothing leaves them by itself yet; full files send new text cold."""
+        self.touch()
+        tiers = [tier for name, tier in self.tiers.items() if target in {None, name}]
+        return maintenance.overflow(tiers, self.options, dry_run=dry_run)
+
+    def maintain(self, steps: Sequence[str] = (), *, dry_run: bool = False) -> answers.Maintained:
+        """Run maintenance steps now, all of them or those named.
+
+        Raises:
+            InvalidInput: There is no step with this name.
+        """
+        self.touch()
+        known = maintenance.steps_of(self.db, self.embedding, clock=self._clock, dry_run=dry_run)
+        return maintenance.run(known, steps, dry_run=dry_run)
+
+    def fill_vectors(self, *, limit: int = 32, timeout_s: float | None = None) -> vectors.Filled:
+        """Make vectors that are missing, one round."""
+        return vectors.fill(self.db, self.embedding, clock=self._clock, limit=limit, timeout_s=timeout_s)
+
+    def queue_missing_vectors(self) -> None:
+        """After the model is known: queue every text that has no vector of it."""
+        name = self.embedding.fingerprint()
+        if name is not None:
+            vectors.queue_missing(self.db, name, self._clock())
+
+    def _work(self) -> bool:
+        done = self.fill_vectors()
+        return bool(done.made or done.failed)
+
+    def now(self) -> datetime:
+        return self._clock()
+
+    def _catch_up(self) -> None:
+        """Vectors for what came in beside ``remember``: later where somebody works in the background, else now."""
+        if self.background:
+            self.background.wake()
+        else:
+            self.fill_vectors(timeout_s=5.0)
+
+    def _revector(self, memory: Memory) -> None:
+        with self.db.write() as c:
+            vector_rows.queue_job(c, memory.namespace, memory.seq, to_ms(self._clock()) or 0)
+        self._catch_up()
+
+    # --- find one ------------------------------------------------------------------------------------------------
+
+    def _any(self, memory_id: str) -> Memory:
+        with self.db.read() as c:
+            found = memories.by_id(c, memory_id.strip(), self.namespaces)
+        if found is None:
+            raise NotFound(id=memory_id)
+        return found
+
+    def _active(self, memory_id: str) -> Memory:
+        found = self._any(memory_id)
+        if found.state != "active":
+            raise NotFound(id=memory_id, why=messages.text(f"state.{found.state}", self.options.language))
+        return found
+
+    def _named(self, id_or_text: str) -> Memory | None:
+        """The active memory with this id, or with this whole text; a part of a text names nothing."""
+        with self.db.read() as c:
+            found = memories.by_id(c, id_or_text.strip(), self.namespaces)
+            if found is None:
+                same = memories.select(
+                    c, "active_by_norm_hash", namespace=self.options.namespace,
+                    norm_hash=norm_hash(sanitise(id_or_text)), scope="global", session_id="",
+                )  # fmt: skip
+                return same[0] if same else None
+        if found.state != "active":
+            raise NotFound(id=id_or_text, why=messages.text(f"state.{found.state}", self.options.language))
+        return found
+
+    def _tier(self, target: Target) -> HotTier:
+        options = self.options
+        path = options.hot_dir / FILE_NAMES[target]
+        tier = HotTier(
+            id=0,
+            namespace=options.namespace,
+            target=target,
+            path=path,
+            limit=options.hot_limits[target].chars,
+            snapshots=options.data_dir / "snapshots" / options.namespace,
+            resident=timedelta(days=options.resident_days),
+            lock_timeout_s=options.lock_timeout_s,
+        )
+        with self.db.read() as c:
+            known = intents.find_tier(c, tier.directory, target)
+        if known is None:
+            with self.db.write() as c:
+                known = intents.tier_row(c, options.namespace, tier.directory, target, self._clock())
+        return replace(tier, id=known.id)
+
+    def _tier_of(self, memory: Memory) -> HotTier:
+        tier = self.tiers[memory.target]
+        if memory.hot_tier not in {None, tier.id}:
+            raise NotAvailable(what=memory.id, why="other_hot_directory")
+        return tier
+
+
+def embed_choice(options: CoreOptions) -> EmbedChoice:
+    """The choice of the model, from the options. Proofs and calibrations are kept in the data directory."""
+    chosen = options.embed
+    bundled = chosen.model in BUNDLED_MODELS and not chosen.url
+    return EmbedChoice(
+        backend=cast("Any", chosen.model) if bundled else "endpoint",
+        url=chosen.url,
+        model="" if bundled else chosen.model,
+        key=chosen.key,
+        dimensions=chosen.dimensions,
+        query_prefix=chosen.query_prefix or None,
+        passage_prefix=chosen.passage_prefix or None,
+        timeout_s=chosen.timeout_s,
+        cache_dir=options.data_dir,
+    )
+
+
+def memory_after(memory: Memory, changes: Mapping[str, Any]) -> Memory:
+    """The memory as it would be after these changes."""
+    changed = replace(memory, **changes)
+    return replace(changed, norm_hash=norm_hash(changed.content))

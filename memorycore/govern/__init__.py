@@ -1,0 +1,1 @@
+"""What keeps memory in order by itself. Each step plans, then acts."""

@@ -1,0 +1,99 @@
+"""Make the vectors that are missing: the job runner of the embedding queue."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from memorycore.errors import EmbeddingError
+from memorycore.store import Database, vectors
+from memorycore.store.memories import to_ms
+from memorycore.store.vectors import VectorJob
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from memorycore.embed import EmbeddingService
+
+LEASE_MS = 120_000
+FIRST_PAUSE_MS = 5_000
+LONGEST_PAUSE_MS = 3_600_000
+AWAY_PAUSE_MS = 15_000
+MAX_ATTEMPTS = 6
+# Failures that say something about the text, or may do so: they count. All others mean that the model is away.
+ABOUT_THE_TEXT = frozenset({"refused", "too_long", "empty_text", "server_error", "bad_answer", "bad_vector", "fault"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Filled:
+    """Counts of one round: vectors made, attempts that failed, texts that wait because the model is away."""
+
+    made: int = 0
+    failed: int = 0
+    waiting: int = 0
+
+
+def queue_missing(db: Database, fingerprint: str, now: datetime) -> None:
+    """Queue a job for every active memory without a vector of this fingerprint, as after a switch of the model."""
+    with db.read() as c:
+        known = vectors.known_fingerprint(c, fingerprint)
+        if not vectors.any_missing(c, known):
+            return
+    with db.write() as c:
+        vectors.queue_missing(c, known, to_ms(now) or 0)
+
+
+def fill(
+    db: Database,
+    embedding: "EmbeddingService",
+    *,
+    clock: Callable[[], datetime],
+    limit: int = 32,
+    timeout_s: float | None = None,
+) -> Filled:
+    """Take due jobs, embed their texts, store the vectors.
+
+    A text that the model refuses is tried again with growing pauses, ``MAX_ATTEMPTS`` times, then parked and shown in
+    status. While the model is away nothing is counted against a text.
+    """
+    now_ms = to_ms(clock()) or 0
+    with db.read() as c:
+        if not vectors.any_due(c, now_ms):
+            return Filled()
+    fingerprint = embedding.fingerprint()
+    if fingerprint is None:
+        return Filled()
+    with db.write() as c:
+        jobs = vectors.lease_due(c, now_ms, lease_ms=LEASE_MS, limit=limit)
+    results = embedding.passages([job.content for job in jobs], timeout_s=timeout_s)
+    return _store(db, jobs, results, fingerprint=fingerprint, now_ms=to_ms(clock()) or 0)
+
+
+def _store(
+    db: Database,
+    jobs: Sequence[VectorJob],
+    results: "Sequence[NDArray[np.float32] | EmbeddingError]",
+    *,
+    fingerprint: str,
+    now_ms: int,
+) -> Filled:
+    made = failed = waiting = 0
+    with db.write() as c:
+        for job, result in zip(jobs, results, strict=True):
+            if not isinstance(result, EmbeddingError):
+                # The memory may have changed or gone since the job was taken; then its job is gone or new.
+                if vectors.still_wanted(c, job):
+                    number = vectors.fingerprint_id(c, fingerprint, result.shape[1])
+                    vectors.attach(c, job.seq, job.content, number, result)
+                    made += 1
+                continue
+            why = str(result.facts.get("why", result.code))
+            if why not in ABOUT_THE_TEXT:
+                vectors.postpone_job(c, job, error=why, retry_at_ms=now_ms + AWAY_PAUSE_MS)
+                waiting += 1
+                continue
+            pause = min(FIRST_PAUSE_MS * 4**job.attempts, LONGEST_PAUSE_MS)
+            vectors.fail_job(c, job, error=why, retry_at_ms=now_ms + pause, dead=job.attempts + 1 >= MAX_ATTEMPTS)
+            failed += 1
+    return Filled(made=made, failed=failed, waiting=waiting)

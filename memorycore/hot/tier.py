@@ -1,0 +1,157 @@
+"""One hot file as the rest of MemoryCore uses it: read, append, replace one entry, remove one entry, stamp.
+
+Nothing here touches the database. Every change re-reads the file under its lock and names the exact entry it means.
+"""
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from pathlib import Path
+
+from memorycore.domain.memory import Memory, Target
+from memorycore.domain.text import entry_hash
+from memorycore.errors import Conflict, InvalidInput
+from memorycore.hot import files
+from memorycore.hot.document import Document, size
+from memorycore.hot.files import Contents, Edited
+from memorycore.hot.sidecar import EntryMeta
+
+FILE_NAMES: dict[Target, str] = {"memory": "MEMORY.md", "user": "USER.md"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Written:
+    """What stands in the file after a change, and the SHA-256 of its bytes before and after."""
+
+    present: frozenset[str]
+    sha_before: str
+    sha_after: str
+    usage: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HotTier:
+    """A hot file and the rules for it. ``id`` is its row in the store; ``limit`` counts code points."""
+
+    id: int
+    namespace: str
+    target: Target
+    path: Path
+    limit: int
+    snapshots: Path
+    resident: timedelta = field(default=timedelta(days=7))
+    lock_timeout_s: float = files.LOCK_TIMEOUT_S
+
+    @property
+    def directory(self) -> str:
+        """The real folder: the key, with the target, under which rows belong to this file."""
+        return os.path.realpath(self.path.parent)
+
+    def look(self) -> Contents:
+        """The file and its sidecar as they stand, without waiting for the lock."""
+        return files.look(self.path)
+
+    def document(self) -> Document:
+        return self.look().document
+
+    def append(self, memories: Sequence[Memory], now: datetime) -> Written:
+        """Append those texts that fit, in order, in one write; a text that is there already counts as present."""
+
+        def edit(contents: Contents) -> Edited | None:
+            entries = list(contents.entries)
+            metas: dict[str, EntryMeta] = {}
+            for memory in memories:
+                if memory.content in entries:
+                    continue
+                if size([*entries, memory.content]) <= self.limit:
+                    entries.append(memory.content)
+                    metas[entry_hash(memory.content)] = self.meta_of(memory, now)
+            return Edited(entries=tuple(entries), metas=metas) if metas else None
+
+        return self._change(edit, now, again=3)
+
+    def swap(self, memory: Memory, new_text: str, now: datetime) -> Written:
+        """Replace the one entry that is exactly the memory's text.
+
+        Raises:
+            Conflict: The entry is not in the file any more.
+            InvalidInput: The longer text does not fit; a text that makes the file smaller always does.
+        """
+
+        def edit(contents: Contents) -> Edited:
+            entries = list(contents.entries)
+            if memory.content not in entries:
+                raise Conflict(id=memory.id, path=str(self.path), why="entry_gone")
+            entries[entries.index(memory.content)] = new_text
+            chars = size(entries)
+            if chars > self.limit and chars > size(contents.entries):
+                raise InvalidInput(field="content", why="no_room", chars=chars, limit=self.limit)
+            return Edited(
+                entries=tuple(dict.fromkeys(entries)), metas={entry_hash(new_text): self.meta_of(memory, now)}
+            )
+
+        return self._change(edit, now)
+
+    def drop(self, text: str, now: datetime) -> Written:
+        """Remove the one entry that is exactly this text; one that is gone already is no error."""
+
+        def edit(contents: Contents) -> Edited | None:
+            kept = tuple(entry for entry in contents.entries if entry != text)
+            return Edited(entries=kept) if kept != contents.entries else None
+
+        return self._change(edit, now)
+
+    def stamp(self, memories: Sequence[Memory], now: datetime) -> None:
+        """Give entries without metadata theirs; the entries themselves are not touched."""
+
+        def edit(contents: Contents) -> Edited | None:
+            known = contents.sidecar.entries
+            present = {entry_hash(entry) for entry in contents.entries}
+            metas = {
+                key: self.meta_of(memory, now)
+                for memory in memories
+                if (key := entry_hash(memory.content)) in present and (key not in known or known[key].id != memory.id)
+            }
+            return Edited(entries=contents.entries, metas=metas) if metas else None
+
+        files.change(self.path, edit, snapshots=self.snapshots, now=now, timeout_s=self.lock_timeout_s)
+
+    def keep_first_state(self, now: datetime) -> None:
+        """Snapshot the file as it was found at first contact; that one is kept for ever."""
+        contents = self.look()
+        if contents.data:
+            files.snapshot(self.path, contents.data, folder=self.snapshots, now=now)
+
+    def meta_of(self, memory: Memory, now: datetime) -> EntryMeta:
+        """The sidecar's view of a row."""
+        return EntryMeta(
+            type="rule" if memory.policy in {"core", "rule"} else "state",
+            written_at=memory.created_at,
+            updated_at=memory.updated_at,
+            origin=memory.origin,
+            id=memory.id,
+            kind=memory.kind,
+            policy=memory.policy,
+            protected=memory.protected,
+            importance=memory.importance,
+            last_active_at=memory.last_used_at,
+            weight=1.0,
+            weight_at=now,
+            resident_until=now + self.resident,
+            pinned=memory.pinned,
+            session_id=memory.session_id or None,
+        )
+
+    def _change(self, edit: files.Edit, now: datetime, *, again: int = 0) -> Written:
+        """``again``: how often an edit that may be repeated is put on top of what a writer without the lock left."""
+        written = files.change(self.path, edit, snapshots=self.snapshots, now=now, timeout_s=self.lock_timeout_s)
+        while written.overtaken and again:
+            again -= 1
+            written = files.change(self.path, edit, snapshots=self.snapshots, now=now, timeout_s=self.lock_timeout_s)
+        return Written(
+            present=frozenset(written.after.entries),
+            sha_before=written.before.sha256,
+            sha_after=written.after.sha256,
+            usage=f"{size(written.after.entries)}/{self.limit}",
+        )

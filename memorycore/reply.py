@@ -1,0 +1,236 @@
+"""Answers of the core, built from rows and results; no decisions are made here."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+from memorycore import answers, messages
+from memorycore.domain.memory import Event, Memory, format_time
+from memorycore.domain.routing import Reason
+from memorycore.intake import Admitted, Candidate, Recorded
+from memorycore.options import CoreOptions
+from memorycore.store.memories import source_fields
+
+if TYPE_CHECKING:
+    from memorycore.search import SearchResult
+
+_TIMES = ("created_at", "updated_at", "occurred_at", "valid_from", "valid_until", "last_used_at", "trashed_at")
+
+
+def stored(item: Admitted, options: CoreOptions) -> answers.Stored:
+    """What a store answers, after everything was done."""
+    candidate, recorded = item.candidate, item.recorded
+    memory = recorded.memory
+    answer = _decided(candidate, options)
+    answer["status"], answer["tier"] = _status(recorded)
+    answer["id"] = memory.id
+    reasons = list(candidate.reasons)
+    if recorded.outcome == "known":
+        reasons.insert(0, Reason(code="known_already"))
+    if recorded.outcome == "fallback":
+        reasons.insert(0, Reason(code="no_room" if item.failure is None else "file_unusable"))
+    if item.failure is not None:
+        answer["note"] = messages.error_text(item.failure, options.language)
+    answer["reasons"] = _sentences(reasons, options)
+    if answer["tier"] == "hot":
+        answer["target"] = memory.target
+    if item.usage:
+        answer["usage"] = item.usage
+    if recorded.outcome in {"hot", "cold", "fallback"}:
+        answer["undo"] = f"memorycore forget {memory.id}"
+        if not recorded.vector:
+            answer["pending"] = ["vector"]
+    elif recorded.outcome == "stale":
+        answer["undo"] = f"memorycore restore {memory.id}"
+        answer["note"] = messages.text("note.in_bin_until", options.language, until=_until(memory, options))
+    return answer
+
+
+def preview(candidate: Candidate, same: Memory | None, options: CoreOptions) -> answers.Stored:
+    """What a store would answer; room in the file is not looked at."""
+    answer = _decided(candidate, options)
+    answer["dry_run"] = True
+    if same is not None and same.state == "active":
+        answer["status"] = "duplicate" if same.residence == "hot" else "cold_duplicate"
+        answer["tier"] = "hot" if same.residence == "hot" else "cold"
+        answer["id"] = same.id
+    elif candidate.memory.state == "trashed":
+        answer["status"], answer["tier"] = "stale", "bin"
+    else:
+        answer["status"] = "stored" if candidate.hot else "cold_stored"
+        answer["tier"] = "hot" if candidate.hot else "cold"
+    return answer
+
+
+def _decided(candidate: Candidate, options: CoreOptions) -> answers.Stored:
+    routing = candidate.routing
+    answer: answers.Stored = {
+        "status": "stored",
+        "tier": "none",
+        "route": routing.route,
+        "type": routing.type,
+        "protected": bool(routing.protected),
+        "reasons": _sentences(candidate.reasons, options),
+    }
+    if candidate.draft.ref:
+        answer["ref"] = candidate.draft.ref
+    return answer
+
+
+def _status(recorded: Recorded) -> tuple[answers.StoreStatus, answers.Tier]:
+    match recorded.outcome:
+        case "hot":
+            return "stored", "hot"
+        case "cold":
+            return "cold_stored", "cold"
+        case "fallback":
+            return "cold_stored_fallback", "cold"
+        case "stale":
+            return "stale", "bin"
+        case "known" if recorded.memory.residence == "hot":
+            return "duplicate", "hot"
+        case "known":
+            return "cold_duplicate", "cold"
+
+
+def _sentences(reasons: Iterable[Reason], options: CoreOptions) -> list[str]:
+    return [messages.reason(reason.code, options.language, **dict(reason.facts)) for reason in reasons]
+
+
+def _until(memory: Memory, options: CoreOptions) -> str:
+    until = (memory.trashed_at or memory.updated_at) + timedelta(days=options.trash_days)
+    return until.date().isoformat()
+
+
+def recalled(result: "SearchResult", rows: Mapping[int, Memory], *, explain: bool) -> answers.Recalled:
+    """Results best first, each with its whole text; surfaces cut."""
+    found: list[answers.Found] = []
+    for hit in result.hits:
+        if (memory := rows.get(hit.seq)) is None:  # gone since the search
+            continue
+        item = _found(memory, hit.score)
+        if hit.weak:
+            item["weak"] = True
+        if explain:
+            item["why"] = dict(hit.parts)
+        found.append(item)
+    answer: answers.Recalled = {
+        "results": found,
+        "took_ms": round(result.took_ms, 1),
+        "model_ms": round(result.model_ms, 1),
+    }
+    if result.degraded:
+        answer["degraded"] = list(result.degraded)
+    return answer
+
+
+def _found(memory: Memory, score: float) -> answers.Found:
+    item: answers.Found = {
+        "id": memory.id,
+        "tier": "hot" if memory.residence == "hot" else "cold",
+        "score": round(score, 4),
+        "content": memory.content,
+        "kind": memory.kind,
+        "created_at": format_time(memory.created_at) or "",
+    }
+    if memory.refs:
+        item["ref"] = memory.refs[0]
+        item["refs"] = list(memory.refs)
+    if memory.residence == "hot":
+        item["target"] = memory.target
+    if memory.tags:
+        item["tags"] = list(memory.tags)
+    if memory.occurred_at:
+        item["occurred_at"] = format_time(memory.occurred_at) or ""
+    if memory.author:
+        item["author"] = memory.author
+    if memory.session_id:
+        item["session_id"] = memory.session_id
+    return item
+
+
+def changed(
+    status: Any, before: Memory, after: Memory | None, *, until: datetime | None = None, dry_run: bool = False
+) -> answers.Changed:
+    """What update, forget and restore answer. ``after`` None: the memory is in the bin."""
+    answer: answers.Changed = {"status": status, "id": before.id, "before": before.content}
+    if after is None:
+        answer["tier"] = "bin"
+        answer["undo"] = f"memorycore restore {before.id}"
+    else:
+        answer["tier"] = "hot" if after.residence == "hot" else "cold"
+        if after.content != before.content:
+            answer["after"] = after.content
+        if status == "restored":
+            answer["undo"] = f"memorycore forget {before.id}"
+    if until is not None:
+        answer["until"] = until.date().isoformat()
+    if dry_run:
+        answer["dry_run"] = True
+    return answer
+
+
+def candidates(result: "SearchResult", rows: Mapping[int, Memory]) -> answers.Changed:
+    """Nothing was removed: these are the memories that the words may have meant."""
+    return {"status": "candidates", "candidates": recalled(result, rows, explain=False)["results"]}
+
+
+def story(memory: Memory, revisions: list[dict[str, object]], events: Sequence[Event], vector: str) -> answers.Story:
+    return {
+        "id": memory.id,
+        "content": memory.content,
+        "state": memory.state,
+        "residence": memory.residence,
+        "tier": _tier(memory),
+        "fields": fields_of(memory),
+        "revisions": revisions,
+        "events": [
+            {
+                "at": format_time(event.at),
+                "action": event.action,
+                "actor": event.actor,
+                "reason": event.reason,
+                **event.facts,
+            }
+            for event in events
+        ],
+        "vector": vector,
+        "refs": list(memory.refs),
+    }
+
+
+def _tier(memory: Memory) -> answers.Tier:
+    if memory.state == "active":
+        return "hot" if memory.residence == "hot" else "cold"
+    return "bin" if memory.state == "trashed" else "none"
+
+
+def fields_of(memory: Memory) -> dict[str, object]:
+    """All fields of a memory as JSON values, without those that are empty."""
+    values: dict[str, object] = {
+        name: getattr(memory, name)
+        for name in (
+            "namespace", "kind", "policy", "target", "pinned", "importance", "importance_given", "confidence",
+            "surprise", "use_count", "author", "authority", "session_id", "scope", "origin", "trash_reason", "version",
+        )
+    }  # fmt: skip
+    values |= {name: format_time(getattr(memory, name)) for name in _TIMES}
+    values |= {"protected": list(memory.protected), "tags": list(memory.tags)}
+    if memory.source is not None:
+        values["source"] = source_fields(memory.source)
+    return {name: value for name, value in values.items() if value not in (None, "", [], False)}
+
+
+def binned(items: Sequence[Memory], keep: timedelta) -> answers.Bin:
+    return {
+        "items": [
+            {
+                "id": memory.id,
+                "content": memory.content,
+                "reason": memory.trash_reason,
+                "trashed_at": format_time(memory.trashed_at) or "",
+                "until": format_time(memory.trashed_at and memory.trashed_at + keep) or "",
+            }
+            for memory in items
+        ]
+    }

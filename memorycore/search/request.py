@@ -1,0 +1,55 @@
+"""What a search is asked and what it answers."""
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Literal
+
+from memorycore.domain.memory import Kind, Policy, Target
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecallFilters:
+    """Only memories that match all of these; empty means any. ``tags``: all of them. ``since``, ``until``: when it
+    occurred, or was stored where nobody said when."""
+
+    kind: Kind | None = None
+    policy: Policy | None = None
+    tags: tuple[str, ...] = ()
+    since: datetime | None = None
+    until: datetime | None = None
+    tier: Literal["hot", "cold"] | None = None
+    target: Target | None = None
+    session_id: str = ""
+    author: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchRequest:
+    """``viewer_session``: the session that asks; memories of one session only are shown to it alone."""
+
+    namespaces: tuple[str, ...]
+    top_k: int = 5
+    filters: RecallFilters = RecallFilters()
+    viewer_session: str = ""
+    explain: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hit:
+    """One result: row number, score 0..1, whether it lies below the noise floor, and what the score is made of."""
+
+    seq: int
+    id: str
+    score: float
+    weak: bool = False
+    parts: dict[str, float | str | list[str]] = field(default_factory=dict[str, float | str | list[str]])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchResult:
+    """Hits best first. ``degraded``: codes of channels that were down. Times in milliseconds."""
+
+    hits: tuple[Hit, ...] = ()
+    degraded: tuple[str, ...] = ()
+    took_ms: float = 0.0
+    model_ms: float = 0.0
