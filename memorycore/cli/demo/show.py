@@ -1,0 +1,171 @@
+"""How the demo looks: in colour or without, 80 columns or a little more, in both languages."""
+
+import statistics
+import time
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from rich.console import Console
+from rich.panel import Panel
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+from rich.rule import Rule
+from rich.table import Table
+from rich.text import Text
+
+from memorycore import __version__
+from memorycore.domain.text import script_class
+from memorycore.options import Language
+
+MOST_COLUMNS = 88
+READING_S = 0.9
+GLANCE_S = 0.25
+COLOURS = {"memory": "yellow", "user": "yellow", "cold": "cyan", "bin": "magenta", "known": "green"}
+
+
+class Show:
+    """Everything that the demo prints. Sentences come from ``words``; facts are put in."""
+
+    def __init__(self, words: Mapping[str, str], *, language: Language, fast: bool) -> None:
+        self.language: Language = language
+        self._words = words
+        self._acts = 0
+        self._out = _console()
+        self._pauses = self._out.is_terminal and not fast
+
+    def say(self, code: str, **facts: object) -> str:
+        return self._words[code].format(**facts)
+
+    # --- frame -----------------------------------------------------------------------------------------------------
+
+    def opening(self) -> None:
+        self._out.print()
+        self._out.print(Text(self.say("title", version=__version__), style="bold"))
+        self._out.print(self.say("subtitle"))
+        self._out.print(self.say("promise"), style="dim")
+
+    def act(self, code: str, **facts: object) -> None:
+        """The heading of the next part, after a moment to read the last one."""
+        if self._acts:
+            self._rest(READING_S)
+        self._acts += 1
+        self._out.print()
+        self._out.print(
+            Rule(Text(f" {self._acts} · {self.say(code, **facts)} ", style="bold"), align="left", style="dim")
+        )
+
+    def note(self, code: str, **facts: object) -> None:
+        self._out.print(Text(self.say(code, **facts), style="dim"))
+
+    def end(self, *, seconds: float, tidy: bool) -> None:
+        self._rest(READING_S)
+        self._out.print()
+        self._out.print(Rule(style="dim"))
+        self._out.print(self.say("end_done" if tidy else "end_untidy", seconds=seconds))
+        self._out.print(Text.from_markup(self.say("end_next")))
+
+    def interrupted(self) -> None:
+        self._out.print()
+        self._out.print(self.say("interrupted"))
+
+    def failed(self, why: str) -> None:
+        self._out.print(Text(self.say("failed", why=why), style="red"))
+
+    # --- the acts --------------------------------------------------------------------------------------------------
+
+    @contextmanager
+    def progress(self, total: int) -> Generator[Callable[[], None]]:
+        """A bar on a terminal, which goes away; nothing elsewhere."""
+        columns = (BarColumn(bar_width=40), MofNCompleteColumn(), TextColumn("{task.fields[text]}", style="dim"))
+        with Progress(*columns, console=self._out, transient=True, disable=not self._out.is_terminal) as bar:
+            task = bar.add_task("", total=total, text="")
+            yield lambda: bar.advance(task)
+
+    def places(self, groups: Mapping[str, Sequence[tuple[str, str]]]) -> None:
+        """Per place a count and some statements, each with the reason (text, reason) for which it went there."""
+        table = Table.grid(padding=(0, 2, 0, 0))
+        table.add_column(no_wrap=True)
+        table.add_column(justify="right", no_wrap=True)
+        table.add_column(ratio=1, overflow="fold")  # "ellipsis" cuts lines that mix Chinese and English
+        for place, told in groups.items():
+            name = Text(self.say(f"place_{place}"), style=f"bold {COLOURS[place]}")
+            name.append("\n" + self.say(f"place_{place}_for"), style="not bold dim")
+            body = Text()
+            for number, (text, reason) in enumerate(_varied(told, 3 if place == "cold" else 2)):
+                body.append("\n" if number else "").append(text)
+                body.append("\n  " + reason, style="dim")
+            table.add_row(name, Text(str(len(told)), style="bold"), body)
+            table.add_row()
+        self._out.print()
+        self._out.print(table)
+
+    def file(self, name: str, content: str, *, chars: int, limit: int, entries: int) -> None:
+        """A memory file exactly as it is on the disk."""
+        body = Text(content)
+        body.highlight_regex(r"(?m)^§$", "dim")
+        size = self.say("file_size", chars=chars, limit=limit, entries=entries)
+        title = Text.assemble((name, "bold yellow"), f"  {size}")
+        self._out.print(Panel(body, title=title, title_align="left", border_style="dim"))
+
+    def answer(self, question: str, found: Mapping[str, Any] | None, ms: float) -> None:
+        """One question, the best memory if there is one, its tier and the time."""
+        table = Table.grid(padding=(0, 1, 0, 0), expand=True)
+        table.add_column(width=1)
+        table.add_column(ratio=1, overflow="fold")  # "ellipsis" cuts lines that mix Chinese and English
+        table.add_column(justify="right", no_wrap=True)
+        across = "" if found is None else self._across(question, str(found["content"]))
+        table.add_row("?", Text(question, style="bold"), Text(across, style="dim"))
+        where = Text()
+        if found is not None:
+            tier = str(found["tier"])
+            where.append(self.say(f"tier_{tier}"), style="yellow" if tier == "hot" else "cyan")
+        where.append(f" {ms:4.0f} ms", style="dim")
+        table.add_row("", self.say("ask_nothing") if found is None else str(found["content"]), where)
+        self._out.print(table)
+        self._rest(GLANCE_S)
+
+    def _across(self, question: str, text: str) -> str:
+        asked, found = ("zh" if script_class(part) == "han" else "en" for part in (question, text))
+        if asked == found:
+            return ""
+        return self.say("across", asked=self.say(f"language_{asked}"), found=self.say(f"language_{found}"))
+
+    def median(self, code: str, times_ms: Sequence[float], **facts: object) -> None:
+        self.note(code, typical=statistics.median(times_ms), **facts)
+
+    def difference(self, old: str, new: str) -> None:
+        self._out.print(Text(f"- {old}", style="red"))
+        self._out.print(Text(f"+ {new}", style="green"))
+
+    def line(self, code: str, **facts: object) -> None:
+        self._out.print(self.say(code, **facts))
+
+    def checks(self, results: Sequence[tuple[str, str, bool]]) -> None:
+        """Lines of what was looked at (code of the label), what was found, and whether that is as it should be."""
+        table = Table.grid(padding=(0, 2, 0, 0))
+        table.add_column()
+        table.add_column()
+        for code, found, good in results:
+            mark = Text("✓ " if good else "✗ ", style="green" if good else "bold red")
+            table.add_row(mark.append(self.say(code), style="default"), found)
+        self._out.print(table)
+
+    def _rest(self, seconds: float) -> None:
+        if self._pauses:
+            time.sleep(seconds)
+
+
+def _console() -> Console:
+    plain = Console(highlight=False, markup=False, emoji=False)
+    return Console(highlight=False, markup=False, emoji=False, width=min(plain.width, MOST_COLUMNS))
+
+
+def _varied(told: Sequence[tuple[str, str]], count: int) -> list[tuple[str, str]]:
+    """A few of them, with different reasons and in both languages where there are such."""
+    chosen: list[tuple[str, str]] = []
+    for text, reason in told:
+        reasons = {other for _, other in chosen}
+        scripts = {script_class(other) for other, _ in chosen}
+        if len(chosen) < count and (not chosen or script_class(text) not in scripts or reason not in reasons):
+            chosen.append((text, reason))
+    return [*chosen, *(pair for pair in told if pair not in chosen)][:count]

@@ -1,0 +1,67 @@
+"""What the demo tells and asks (``world.toml``), and the words in which it is presented (``words.*.toml``)."""
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.resources import files
+from typing import Any
+
+from memorycore.options import Language
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Statement:
+    """One thing that the agent is told. ``key`` names it for questions; ``session`` is when it was said."""
+
+    text: str
+    target: str = "memory"
+    key: str = ""
+    session: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """``finds`` is the key of the statement that answers."""
+
+    asks: str
+    finds: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Edit:
+    """A change that somebody makes to a memory file with an editor, and a question about it."""
+
+    of: str
+    old: str
+    new: str
+    asks: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class World:
+    """``last`` are the statements during which the server is killed."""
+
+    statements: tuple[Statement, ...]
+    last: tuple[Statement, ...]
+    questions: tuple[Question, ...]
+    edit: Edit
+
+
+def load_world() -> World:
+    raw = _read("world.toml")
+    return World(
+        statements=tuple(
+            Statement(**said, session=session["name"]) for session in raw["session"] for said in session["says"]
+        ),
+        last=tuple(Statement(**said, session="last") for said in raw["last"]["says"]),
+        questions=tuple(Question(**question) for question in raw["question"]),
+        edit=Edit(**raw["edit"]),
+    )
+
+
+def load_words(language: Language) -> Mapping[str, str]:
+    return _read(f"words.{language}.toml")
+
+
+def _read(name: str) -> dict[str, Any]:
+    return tomllib.loads((files("memorycore.cli.demo") / name).read_text(encoding="utf-8"))
