@@ -1,11 +1,13 @@
 """Changes of hot files on a real disk: what is kept, what is refused, and what is left when something fails."""
 
+import hashlib
 import os
 import shutil
 import stat
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -210,17 +212,36 @@ def test_somebody_who_never_stops_writing_keeps_the_file(path: Path) -> None:
     assert not leftovers(path)
 
 
-def test_a_write_right_after_ours_is_told(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def overwrite(path: Path) -> None:
+    path.write_bytes(b"Theirs.")
+
+
+def turn_into_a_folder(path: Path) -> None:
+    path.unlink()
+    path.mkdir()
+
+
+@pytest.mark.parametrize("lose", [overwrite, turn_into_a_folder])
+def test_a_write_right_after_ours_is_told(
+    path: Path, monkeypatch: pytest.MonkeyPatch, lose: Callable[[Path], None]
+) -> None:
     rename = os.replace
 
     def rename_then_lose(source: Path, target: Path) -> None:
         rename(source, target)
-        target.write_bytes(b"Theirs.")
+        lose(target)
 
     monkeypatch.setattr(os, "replace", rename_then_lose)
     written = add(path, "New.")
     assert written.changed
     assert written.overtaken
+
+
+def test_what_stood_before_and_after_is_told_by_its_sum(path: Path) -> None:
+    before = hashlib.sha256(path.read_bytes()).hexdigest()
+    written = add(path, "New.")
+    assert written.before.sha256 == before
+    assert written.after.sha256 == hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 # The sidecar beside it
@@ -372,6 +393,20 @@ def test_a_file_held_open_by_another_program_is_tried_again(path: Path, monkeypa
     assert look(path).entries == ("One.", "第二条", "New.")
 
 
+def test_a_file_that_stays_held_open_is_told_soon(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(source: Path, target: Path) -> None:
+        error = PermissionError(13, "held open")
+        error.winerror = 32  # pyright: ignore[reportAttributeAccessIssue] exists on Windows only
+        raise error
+
+    monkeypatch.setattr(os, "replace", refuse)
+    started = time.monotonic()
+    with pytest.raises(Unwritable):
+        replace(path, b"New.")
+    assert time.monotonic() - started < 10
+    assert not leftovers(path)
+
+
 def test_a_denial_that_is_meant_is_told_at_once(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     calls: list[Path] = []
 
@@ -408,7 +443,7 @@ def test_bytes_are_flushed_before_the_rename_and_the_folder_after(path: Path, mo
 def test_the_folder_may_vanish_under_us(path: Path) -> None:
     def vanish(found: Contents) -> Edited:
         shutil.rmtree(path.parent)
-        return Edited(entries=(*found.entries, "New."))
+        return Edited(entries=(*found.entries, "New."), metas={entry_hash("New."): META})
 
     with pytest.raises(Unwritable):
         change(path, vanish, snapshots=None, now=NOW)
