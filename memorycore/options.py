@@ -50,7 +50,7 @@ class Thresholds:
 
 def thresholds_of(limit_chars: int) -> Thresholds:
     """The default marks of a file with this limit (ratios of design: a small file is not emptied to 40 %)."""
-    soft, hard, aim, rules = (60, 80, 40, 64) if limit_chars >= 4000 else (80, 90, 70, 75)  # noqa: PLR2004 - the rule
+    soft, hard, aim, rules = (60, 80, 40, 64) if limit_chars >= 4000 else (80, 90, 70, 75)  # noqa: PLR2004 the rule
     return Thresholds(
         soft=limit_chars * soft // 100,
         hard=limit_chars * hard // 100,

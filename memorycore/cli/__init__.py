@@ -12,12 +12,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """
     from memorycore import messages
     from memorycore.cli.app import command_line
-    from memorycore.cli.shell import Shell, never_fail_to_print
+    from memorycore.cli.shell import Shell, never_fail_to_print, showable
     from memorycore.errors import MemoryCoreError
 
     never_fail_to_print()
     given = list(sys.argv[1:] if arguments is None else arguments)
-    language = messages.language(os.environ)
+    language = showable(messages.language(os.environ))
     try:
         command_line(language)(given, prog_name="memorycore")
     except MemoryCoreError as error:

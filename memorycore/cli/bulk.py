@@ -15,7 +15,7 @@ from typing import IO, TYPE_CHECKING, Any, TypeVar, cast
 
 from memorycore import messages
 from memorycore.domain.memory import Draft, Memory, Source, parse_time
-from memorycore.errors import InvalidInput, MemoryCoreError, Unreadable
+from memorycore.errors import InvalidInput, MemoryCoreError
 
 if TYPE_CHECKING:
     from memorycore.cli.shell import Shell
@@ -46,7 +46,7 @@ def lines_of(name: str, shell: "Shell") -> Generator[Iterator[Line], None, None]
     """The lines of a file, or of stdin for ``-``; on a terminal a bar on stderr shows how far it is.
 
     Raises:
-        Unreadable: There is no such file, or the system refuses.
+        InvalidInput: There is no such file, or the system refuses.
     """
     if name == "-":
         yield read_lines(sys.stdin.buffer)
@@ -56,7 +56,7 @@ def lines_of(name: str, shell: "Shell") -> Generator[Iterator[Line], None, None]
         with path.open("rb") as file, _progress(path.stat().st_size, shell) as advance:
             yield read_lines(file, advance)
     except OSError as error:
-        raise Unreadable(path=name, why=error.strerror or str(error)) from error
+        raise InvalidInput(field=name, why="unreadable_config", detail=error.strerror) from error
 
 
 def read_lines(file: IO[bytes], advance: Callable[[int], None] | None = None) -> Iterator[Line]:

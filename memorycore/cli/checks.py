@@ -10,13 +10,13 @@ import shutil
 import stat
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from memorycore import messages
 from memorycore.domain.memory import TARGETS, Target
-from memorycore.errors import LockTimeout, MemoryCoreError
+from memorycore.errors import LockTimeout, MemoryCoreError, SettingsError
 from memorycore.options import CoreOptions, Language
 
 if TYPE_CHECKING:
@@ -30,9 +30,9 @@ LARGE_LOG_BYTES = 64 * 1024 * 1024
 LOCK_WAIT_S = 0.5
 # Shared folders and networks: their locks do not hold, and a database on them is damaged sooner or later.
 UNSUITABLE = frozenset({
-    "9p", "afs", "afpfs", "cifs", "davfs", "drvfs", "fakeowner", "fuse.grpcfuse", "fuse.osxfs", "fuse.rclone", "fuse.s3fs",
-    "fuse.sshfs", "fuse.vmhgfs-fuse", "glusterfs", "nfs", "nfs4", "osxfs", "prl_fs", "smb2", "smb3", "smbfs", "vboxsf",
-    "virtiofs", "vmhgfs",
+    "9p", "afs", "afpfs", "cifs", "davfs", "drvfs", "fakeowner", "fuse.grpcfuse", "fuse.osxfs", "fuse.rclone",
+    "fuse.s3fs", "fuse.sshfs", "fuse.vmhgfs-fuse", "glusterfs", "nfs", "nfs4", "osxfs", "prl_fs", "smb2", "smb3",
+    "smbfs", "vboxsf", "virtiofs", "vmhgfs",
 })  # fmt: skip
 # What lies beside the memory files and is not ours to read or sweep: copies of editors and hosts, leftovers of a crash.
 SIDE_FILES = ("*.bak*", "*.orig", "*.tmp", "*~", ".mem_*", "*.before-*", ".*.sw?")
@@ -47,16 +47,12 @@ class Finding:
 
 def examine(env: Mapping[str, str], language: Language) -> Iterator[Finding]:
     """All checks, in the order in which a person would look."""
-    from memorycore.settings import load_settings
-
     yield from _safely(check_python, language)
     yield from _safely(check_engine, language)
-    try:
-        settings = load_settings(env)
-        options = settings.core_options()
-    except MemoryCoreError as error:
-        yield Finding(level="fail", code="error", facts={"what": messages.error_text(error, language)})
-        return
+    settings, mistakes = settings_that_work(env)
+    for mistake in mistakes:
+        yield Finding(level="fail", code="error", facts={"what": messages.error_text(mistake, language)})
+    options = settings.core_options()
     yield from _safely(lambda: check_settings(settings), language)
     for folder in dict.fromkeys((options.hot_dir, options.data_dir)):
         yield from _safely(lambda folder=folder: check_folder(folder), language)
@@ -66,6 +62,28 @@ def examine(env: Mapping[str, str], language: Language) -> Iterator[Finding]:
     yield from _safely(lambda: check_database(options), language)
     yield from _safely(lambda: check_predecessor(options), language)
     yield from _safely(lambda: check_model(options), language)
+
+
+def settings_that_work(env: Mapping[str, str]) -> tuple["Settings", list[MemoryCoreError]]:
+    """The settings without those that cannot be used, and what is wrong with these; the rest is looked at as well."""
+    from memorycore.settings import load_settings
+
+    left, file, mistakes = dict(env), None, list[MemoryCoreError]()
+    while True:
+        try:
+            settings = load_settings(left, file)
+            break
+        except SettingsError as error:
+            mistakes.append(error)
+            if left.pop(str(error.facts.get("key")), None) is None:  # then it stands in the file
+                file = Path(os.devnull)
+    try:
+        settings.core_options()
+    except MemoryCoreError as error:
+        mistakes.append(error)
+        marks = dict.fromkeys(("soft_threshold", "hard_threshold", "target_ratio", "rule_budget_chars"))
+        settings = replace(settings, cold_backend="local", timezone="", **marks)
+    return settings, mistakes
 
 
 def _safely(check: Callable[[], Iterable[Finding]], language: Language) -> Iterator[Finding]:
@@ -139,7 +157,7 @@ def file_system_of(path: Path, table: str) -> str:
     best, kind = Path(), ""
     for line in table.splitlines():
         parts = line.split(" ")
-        if len(parts) > 2:  # noqa: PLR2004 - device, folder, type
+        if len(parts) > 2:  # noqa: PLR2004 device, folder, type
             folder = Path(parts[1].replace("\\040", " "))
             if (real == folder or folder in real.parents) and len(folder.parts) >= len(best.parts):
                 best, kind = folder, parts[2]

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 EXIT_BY_LEVEL = {"ok": 0, "degraded": 1, "needs_you": 2}
 
 
-def recall(  # noqa: PLR0913 - a parameter is an option of the command
+def recall(  # noqa: PLR0913 a parameter is an option of the command
     query: Annotated[str | None, typer.Argument(metavar="QUERY", show_default=False)] = None,
     *,
     from_file: FromFile = None,
@@ -54,7 +54,7 @@ def recall(  # noqa: PLR0913 - a parameter is an option of the command
         session_id=session_id or "",
         author=author or "",
     )
-    with shell.core(many=from_file is not None) as core:
+    with shell.core(with_model=True) as core:
         if from_file is not None:
             asked = {"top_k": top_k, "filters": filters, "explain": explain, "log": False}
             raise typer.Exit(0 if _recall_many(shell, core, from_file, asked) else 1)
@@ -82,7 +82,7 @@ def _recall_many(shell: Shell, core: "MemoryCore", file: str, asked: Mapping[str
             line, answer = result
             content = cast("dict[str, Any]", line.content)
             if shell.as_json:
-                shell.emit({"ref": bulk.reference(content), **cast("dict[str, Any]", answer)})
+                shell.emit({"ref": bulk.reference(content) or None, **cast("dict[str, Any]", answer)})
             else:
                 shown.question(shell, str(content["query"]))
                 shown.recalled(shell, answer)
@@ -105,7 +105,7 @@ def _answers(core: "MemoryCore", questions: Iterator[str], asked: Mapping[str, A
 
 def status(*, json: Json = False) -> None:
     shell = Shell(as_json=json)
-    with shell.core() as core:
+    with shell.core(with_model=True) as core:
         answer = core.status()
     if json:
         shell.emit(answer)

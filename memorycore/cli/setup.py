@@ -2,7 +2,7 @@
 
 import os
 import sys
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -53,9 +53,12 @@ def serve(
     serve_until_told([part for name, value in given.items() if value is not None for part in (name, str(value))])
 
 
-def demo(*, language: Annotated[str | None, option("--lang", "en|zh")] = None) -> None:
-    import importlib
-
+def demo(
+    *,
+    language: Annotated[str | None, option("--lang", "en|zh")] = None,
+    fast: Annotated[bool, typer.Option("--fast")] = False,
+) -> None:
+    from memorycore.cli.demo import run
     from memorycore.errors import InvalidInput
     from memorycore.messages import language_of
 
@@ -63,11 +66,10 @@ def demo(*, language: Annotated[str | None, option("--lang", "en|zh")] = None) -
     spoken = language_of(language) if language else shell.language
     if spoken is None:
         raise InvalidInput(field="--lang", why="unknown value", value=language, allowed="en, zh")
-    show: Any = importlib.import_module("memorycore.cli.demo")
-    raise typer.Exit(int(show.run(spoken) or 0))
+    raise typer.Exit(run(spoken, fast=fast))
 
 
-def config_show(*, json: Json = False) -> None:
+def config_show(*, verbose: Annotated[bool, typer.Option("--verbose", "-v")] = False, json: Json = False) -> None:
     from memorycore.cli import shown
     from memorycore.errors import SettingsError
 
@@ -81,7 +83,7 @@ def config_show(*, json: Json = False) -> None:
     if json:
         shell.emit(shown.settings_answer(settings))
     else:
-        shown.settings(shell, settings)
+        shown.settings(shell, settings, verbose=verbose)
 
 
 def config_path(*, json: Json = False) -> None:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from memorycore.settings import Settings
 
 ACTOR = "cli"
+MODEL_WAIT_S = 10.0  # a command waits for its model, which takes half a second; it works without, but finds less
 MOST_COLUMNS = 100  # longer lines are hard to read, however wide the window is
 
 
@@ -29,6 +30,14 @@ def never_fail_to_print() -> None:
         reconfigure = getattr(stream, "reconfigure", None)
         if reconfigure is not None:
             reconfigure(errors="replace")
+
+
+def showable(language: Language) -> Language:
+    try:
+        "中文".encode(sys.stdout.encoding or "ascii")
+    except (UnicodeEncodeError, LookupError):
+        return "en"
+    return language
 
 
 @dataclass
@@ -45,22 +54,26 @@ class Shell:
 
     @cached_property
     def language(self) -> Language:
+        """English where the console cannot show Chinese; JSON can always carry it."""
         try:
-            return self.settings.language
+            chosen = self.settings.language
         except SettingsError:
-            return messages.language(os.environ)
+            chosen = messages.language(os.environ)
+        return chosen if self.as_json else showable(chosen)
 
     @contextmanager
-    def core(self, *, many: bool = False) -> Generator["MemoryCore", None, None]:
-        """The core for one command; closed at its end. ``many``: an index in memory pays for itself.
+    def core(self, *, with_model: bool = False) -> Generator["MemoryCore", None, None]:
+        """The core for one command; closed at its end. ``with_model``: wait until the model is there, or is not coming.
 
         Raises:
             MemoryCoreError: Settings, directories or database cannot be used.
         """
         from memorycore.core import MemoryCore
 
-        core = MemoryCore.open(self.settings.core_options(), long_lived=many)
+        core = MemoryCore.open(self.settings.core_options(), long_lived=False)
         try:
+            if with_model:
+                core.embedding.wait_ready(MODEL_WAIT_S)
             yield core
         finally:
             core.close()

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from rich.cells import cell_len
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
@@ -30,10 +31,10 @@ if TYPE_CHECKING:
     from memorycore.settings import Settings, Shown
 
 FILES = {"memory": "MEMORY.md", "user": "USER.md"}
-PREVIEW_CHARS = 60
+PREVIEW_CHARS = 50
+STATUS_CELLS = 13  # the longest word of messages' table short, in both languages
 MOST_PROBLEMS = 5
 BAR_CELLS = 20
-INSIDE = (0, 0, 0, 2)
 
 
 def stored(shell: "Shell", answer: "Stored") -> None:
@@ -42,7 +43,8 @@ def stored(shell: "Shell", answer: "Stored") -> None:
     file = FILES.get(answer.get("target", "memory"), "MEMORY.md")
     shell.out.print(shell.word(f"status.{answer['status']}", file=file) + _type(shell, answer), style="bold")
     for reason in answer["reasons"]:
-        _point(shell, sentence_of(reason))
+        if not reason.startswith("known_already"):  # the status said it
+            _point(shell, sentence_of(reason))
     if note := answer.get("note"):
         _point(shell, note)
     if answer.get("pending"):
@@ -62,12 +64,9 @@ def _type(shell: "Shell", answer: "Stored") -> str:
 
 def stored_line(shell: "Shell", answer: Mapping[str, Any], content: str) -> None:
     """One line for one line of ``store --from``."""
-    number = f"{answer['line']:>5}"
-    if "code" in answer:
-        shell.out.print(_columns((number, shell.word("short.error"), answer["message"])))
-        return
     where = shell.word(f"short.{answer['status']}")
-    shell.out.print(_columns((number, where, preview(content))), overflow="ellipsis")
+    text = answer["message"] if "code" in answer else preview(content)
+    shell.out.print(_columns((f"{answer['line']:>5}", where + " " * (STATUS_CELLS - cell_len(where)), text)))
 
 
 def counts(shell: "Shell", found: Mapping[str, int]) -> None:
@@ -100,10 +99,10 @@ def changed(shell: "Shell", answer: "Changed") -> None:
     shell.out.print(shell.word(f"status.{answer['status']}", until=until), style="bold")
     before, after = answer.get("before"), answer.get("after")
     if before is not None and after is not None and before != after:
-        shell.out.print(Padding(Text(f"- {before}", style="red"), INSIDE))
-        shell.out.print(Padding(Text(f"+ {after}", style="green"), INSIDE))
+        shell.out.print(_inside(Text(f"- {before}", style="red")))
+        shell.out.print(_inside(Text(f"+ {after}", style="green")))
     elif text := after if after is not None else before:
-        shell.out.print(Padding(Text(text), INSIDE))
+        shell.out.print(_inside(Text(text)))
     for reason in answer.get("reasons", []):
         _point(shell, sentence_of(reason))
     _dim(shell, answer.get("id", ""))
@@ -141,10 +140,10 @@ def _found(shell: "Shell", number: int, item: "Found") -> None:
     weak = shell.word("say.weak") if item.get("weak") else ""
     by = item.get("author", "")
     facts = [tier, file, date, by, *item.get("tags", []), f"{item['score']:.2f}", weak, item["id"]]
-    shell.out.print(Padding(Text(" · ".join(fact for fact in facts if fact), style="dim"), (0, 0, 0, 4)))
+    shell.out.print(_inside(Text(" · ".join(fact for fact in facts if fact), style="dim"), by=4))
     for name, value in item.get("why", {}).items():
         shown = f"{value:.3f}" if isinstance(value, float) else ", ".join(value) if isinstance(value, list) else value
-        shell.out.print(Padding(Text(f"{name} {shown}", style="dim"), (0, 0, 0, 4)))
+        shell.out.print(_inside(Text(f"{name} {shown}", style="dim"), by=4))
 
 
 def audited(shell: "Shell", answer: "Audited", *, verbose: bool) -> None:
@@ -175,7 +174,7 @@ def _audit_row(shell: "Shell", number: int, row: "AuditRow", *, verbose: bool) -
     shell.out.print(_columns((f"{number:>2}.", Text(row["text"])), padding=1))
     type_word = shell.word(f"type.{row['type']}")
     facts = [type_word, shell.word("say.days", days=row["age_days"]), row["why"], row["next"], *row["flags"]]
-    shell.out.print(Padding(Text(" · ".join(fact for fact in facts if fact), style="dim"), (0, 0, 0, 4)))
+    shell.out.print(_inside(Text(" · ".join(fact for fact in facts if fact), style="dim"), by=4))
     if verbose:
         active = row["last_active_at"] or "–"
         numbers = {
@@ -186,7 +185,7 @@ def _audit_row(shell: "Shell", number: int, row: "AuditRow", *, verbose: bool) -
             "sink_candidate": row["sink_candidate"],
         }  # fmt: skip
         line = " · ".join(f"{name} {value}" for name, value in numbers.items())
-        shell.out.print(Padding(Text(line, style="dim"), (0, 0, 0, 4)))
+        shell.out.print(_inside(Text(line, style="dim"), by=4))
 
 
 def story(shell: "Shell", answer: "Story") -> None:
@@ -196,12 +195,28 @@ def story(shell: "Shell", answer: "Story") -> None:
         "refs": answer["refs"], "vector": answer["vector"],
     }  # fmt: skip
     rows = [(name, value_of(value)) for name, value in facts.items() if value not in (None, "", [], ())]
-    shell.out.print(Padding(_columns(*rows), INSIDE))
-    for heading, items in (("say.revisions", answer["revisions"]), ("say.events", answer["events"])):
-        if items:
-            shell.out.print(Text(shell.word(heading), style="bold"))
-            lines = [(value_of(item.pop(next(iter(item)))), _pairs(item)) for item in map(dict, items)]
-            shell.out.print(Padding(_columns(*lines), INSIDE))
+    shell.out.print(_inside(_columns(*rows)))
+    if answer["revisions"]:
+        shell.out.print(Text(shell.word("say.revisions"), style="bold"))
+        earlier = ((minute(item.get("from")), str(item.get("content", ""))) for item in answer["revisions"])
+        shell.out.print(_inside(_columns(*earlier)))
+    if answer["events"]:
+        shell.out.print(Text(shell.word("say.events"), style="bold"))
+        shell.out.print(_inside(_columns(*(_event(shell, item) for item in answer["events"]))))
+
+
+def _event(shell: "Shell", item: Mapping[str, object]) -> tuple[str, str]:
+    said = {"at", "action", "actor", "reason"}
+    action = f"event.{item.get('action')}"
+    what = shell.word(action) if messages.has(action, "en") else str(item.get("action"))
+    rest = _pairs({name: value for name, value in item.items() if name not in said})
+    facts = (what, str(item.get("actor", "")), str(item.get("reason", "")), rest)
+    return minute(item.get("at")), " · ".join(fact for fact in facts if fact)
+
+
+def minute(moment: object) -> str:
+    """``2026-03-14 09:30`` of an ISO time in UTC."""
+    return str(moment or "")[:16].replace("T", " ")
 
 
 def _pairs(item: Mapping[str, object]) -> str:
@@ -225,7 +240,7 @@ def binned(shell: "Shell", answer: "Bin") -> None:
         why = shell.word(f"bin.{item['reason']}") if messages.has(f"bin.{item['reason']}", "en") else item["reason"]
         until = shell.word("say.until", until=item["until"][:10])
         facts = (why, item["trashed_at"][:10], until, item["id"])
-        shell.out.print(Padding(Text(" · ".join(facts), style="dim"), (0, 0, 0, 4)))
+        shell.out.print(_inside(Text(" · ".join(facts), style="dim"), by=4))
     shell.out.print(shell.word("say.restore"), style="dim")
 
 
@@ -249,7 +264,13 @@ def status(shell: "Shell", answer: "Status") -> None:
     origin = usage["hot"][0]["limit_from"]
     _dim(shell, shell.word(f"limit.{origin}"))
     facts = {
-        "cold": shell.word("usage.cold", total=thousands(cold["total"]), vectors=thousands(cold["vectors"])),
+        "memories": shell.word(
+            "usage.memories",
+            total=thousands(answer["memories"]),
+            cold=thousands(cold["total"]),
+            hot=thousands(answer["memories"] - cold["total"]),
+            vectors=thousands(cold["vectors"]),
+        ),
         "waiting": shell.word("usage.waiting", pending=cold["pending"], failed=cold["failed"])
         if cold["pending"] or cold["failed"]
         else "",
@@ -277,14 +298,17 @@ def _megabytes(size: int) -> str:
     return f"{size / 1024**2:.1f} MB"
 
 
-def settings(shell: "Shell", found: "Settings") -> None:
-    """Every value with its meaning and where it came from."""
+def settings(shell: "Shell", found: "Settings", *, verbose: bool) -> None:
+    """Every value and where it came from; ``verbose`` adds what it is for."""
+    rows: list[tuple[RenderableType, ...]] = []
     for one in found.describe():
-        value = _setting_value(shell, one)
         origin = shell.word(f"origin.{one.origin.kind}", detail=one.origin.detail)
-        shell.out.print(Text.assemble((one.key, "bold"), " = ", value), overflow="fold")
-        meaning = shell.word(f"setting.{one.key}")
-        _dim(shell, f"{meaning} · {origin}")
+        value = Text(_setting_value(shell, one), style="" if one.origin.kind == "default" else "bold", overflow="fold")
+        rows.append((one.key, value, Text(origin, style="dim", overflow="fold")))
+        if verbose:
+            shell.out.print(_columns(rows.pop()))
+            _dim(shell, f"{one.variable}: {shell.word(f'setting.{one.key}')}")
+    shell.out.print(_columns(*rows), end="")
     for name in found.without_effect:
         shell.out.print(shell.word("say.without_effect", name=name), style="yellow")
 
@@ -292,8 +316,8 @@ def settings(shell: "Shell", found: "Settings") -> None:
 def _setting_value(shell: "Shell", one: "Shown") -> str:
     if one.secret:
         return shell.word("say.secret_set" if one.value else "say.not_set")
-    if one.value in (None, ""):
-        return shell.word("say.not_set")
+    if one.value is None or one.value == "":
+        return shell.word("say.automatic" if one.value is None or one.key == "timezone" else "say.not_set")
     return {True: "1", False: "0"}[one.value] if isinstance(one.value, bool) else str(one.value)
 
 
@@ -346,10 +370,14 @@ def _columns(*rows: "Iterable[RenderableType]", padding: int = 2) -> Table:
     return table
 
 
+def _inside(what: "RenderableType", *, by: int = 2) -> Padding:
+    return Padding(what, (0, 0, 0, by), expand=False)
+
+
 def _point(shell: "Shell", sentence: str) -> None:
-    shell.out.print(Padding(Text(f"· {sentence}"), INSIDE))
+    shell.out.print(_inside(Text(f"· {sentence}")))
 
 
 def _dim(shell: "Shell", line: str) -> None:
     if line:
-        shell.out.print(Padding(Text(line, style="dim"), INSIDE))
+        shell.out.print(_inside(Text(line, style="dim")))

@@ -24,7 +24,7 @@ def option(name: str, metavar: str) -> Any:
     return typer.Option(name, metavar=metavar, show_default=False)
 
 
-def store(  # noqa: PLR0913 - a parameter is an option of the command
+def store(  # noqa: PLR0913 a parameter is an option of the command
     text: Text = None,
     *,
     from_file: FromFile = None,
@@ -121,7 +121,7 @@ def _store_many(shell: Shell, core: "MemoryCore", file: str) -> bool:
     return not counts["error"]
 
 
-def update(  # noqa: PLR0913 - a parameter is an option of the command
+def update(  # noqa: PLR0913 a parameter is an option of the command
     memory_id: MemoryId,
     *,
     content: Annotated[str | None, option("--text", "TEXT")] = None,

@@ -161,11 +161,11 @@ def _merged(found: Client, entry: Entry, before: bytes | None) -> bytes:
 def _merged_json(found: Client, entry: Entry, text: str) -> str:
     whole: object = json.loads(text) if text.strip() else {}
     if not isinstance(whole, dict):
-        raise ValueError("no JSON object")  # noqa: TRY004 - one error for every file that does not fit
+        raise ValueError("no JSON object")  # noqa: TRY004 one error for every file that does not fit
     content = cast("dict[str, Any]", whole)
     servers = content.setdefault(found.key, {})
     if not isinstance(servers, dict):
-        raise ValueError(f"{found.key} is no object")  # noqa: TRY004 - as above
+        raise ValueError(f"{found.key} is no object")  # noqa: TRY004 as above
     ours = _content(found, entry)
     if cast("dict[str, Any]", servers).get(SERVER_NAME) == ours:
         return text
@@ -200,7 +200,7 @@ def _merged_toml(found: Client, entry: Entry, text: str) -> str:
     """Cut our own tables out of the text and append them again: comments and order of the rest stay."""
     servers: object = tomllib.loads(text).get(found.key, {})
     if not isinstance(servers, dict):
-        raise ValueError(f"{found.key} is no table")  # noqa: TRY004 - as in _merged_json
+        raise ValueError(f"{found.key} is no table")  # noqa: TRY004 as in _merged_json
     ours = tomllib.loads(_toml_block(found, entry))[found.key][SERVER_NAME]
     if cast("dict[str, object]", servers).get(SERVER_NAME) == ours:
         return text
@@ -237,7 +237,7 @@ def _merged_yaml(found: Client, entry: Entry, text: str) -> str:
     content = cast("dict[str, Any]", whole if whole is not None else {})
     servers: object = content.get(found.key) if isinstance(whole, dict | None) else ""
     if not isinstance(servers, dict | None):
-        raise ValueError(f"{found.key} is no mapping")  # noqa: TRY004 - as in _merged_json
+        raise ValueError(f"{found.key} is no mapping")  # noqa: TRY004 as in _merged_json
     ours = _content(found, entry)
     if cast("dict[str, Any]", servers or {}).get(SERVER_NAME) == ours:
         return text

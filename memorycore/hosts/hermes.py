@@ -83,7 +83,7 @@ def read_memory_section(config: Path) -> dict[str, object]:
     if whole is None:
         return {}
     if not isinstance(whole, dict):
-        raise ValueError(f"{config} is no mapping")  # noqa: TRY004 - one error for every file that is no config
+        raise ValueError(f"{config} is no mapping")  # noqa: TRY004 one error for every file that is no config
     section = cast("dict[str, object]", whole).get("memory")
     return cast("dict[str, object]", section) if isinstance(section, dict) else {}
 

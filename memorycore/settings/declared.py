@@ -31,6 +31,7 @@ OriginKind = Literal["default", "file", "environment", "argument", "derived", "h
 
 CONFIG_VARIABLE = "MEMORYCORE_CONFIG"
 OUR_PREFIX = "MEMORYCORE_"
+TEST_PREFIXES = ("MEMORYCORE_TEST_", "MEMORYCORE_SOAK_")  # the test suite talks to itself
 OLLAMA_URL = "http://localhost:11434/v1"
 OLLAMA_MODEL = "qwen3-embedding:0.6b"
 
@@ -178,7 +179,7 @@ class Settings:
 
     store_wait_ms: int = setting(150, "MEMORYCORE_STORE_WAIT_MS", read=whole(0, 60_000))
     lock_timeout_s: float = setting(2.0, "MEMORYCORE_LOCK_TIMEOUT_S", read=number(0.05, 600))
-    activity_log_enabled: bool = setting(True, "ACTIVITY_LOG_ENABLED", read=yes_or_no)  # noqa: FBT003 - a default
+    activity_log_enabled: bool = setting(True, "ACTIVITY_LOG_ENABLED", read=yes_or_no)  # noqa: FBT003 a default
 
     http_host: str = setting("127.0.0.1", "MEMORYCORE_HTTP_HOST")
     http_port: int = setting(8765, "MEMORYCORE_HTTP_PORT", read=whole(0, 65_535))

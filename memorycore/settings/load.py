@@ -17,6 +17,7 @@ from memorycore.settings.declared import (
     CONFIG_VARIABLE,
     NOT_YET,
     OUR_PREFIX,
+    TEST_PREFIXES,
     Origin,
     Settings,
     UnfitError,
@@ -24,6 +25,8 @@ from memorycore.settings.declared import (
     text,
     variables,
 )
+
+DEFAULT_NAMESPACE = "default"
 
 
 def load_settings(
@@ -86,7 +89,7 @@ def _refuse_unknown(env: Mapping[str, str], in_file: Mapping[str, object]) -> No
     read = variables()
     known_variables = [*read, CONFIG_VARIABLE, *NOT_YET]
     for name in env:
-        if name.startswith(OUR_PREFIX) and name not in known_variables:
+        if name.startswith(OUR_PREFIX) and not name.startswith(TEST_PREFIXES) and name not in known_variables:
             raise SettingsError(key=name, why="unknown", nearest=_nearest(name, known_variables))
     known_keys = [
         *(declared.name for declared in declared_settings()),
@@ -174,7 +177,8 @@ def _resolve(values: dict[str, Any], origins: dict[str, Origin], env: Mapping[st
         origins["hermes_home"] = Origin("derived", "MEMORY_DIR") if around else Origin("default")
     if "namespace" not in values:
         values["namespace"] = _namespace(hot_dir, (standard / "memories", own / "memories"))
-        origins["namespace"] = Origin("derived", "MEMORY_DIR")
+        if values["namespace"] != DEFAULT_NAMESPACE:
+            origins["namespace"] = Origin("derived", "MEMORY_DIR")
     if "language" not in values:
         values["language"] = language(env)
         origins["language"] = Origin("derived", "locale")
@@ -190,7 +194,7 @@ def _namespace(hot_dir: Path, default_homes: tuple[Path, ...]) -> str:
     """``default`` for the default home, else one per hot directory (by its real path, so links make no second one)."""
     real = hot_dir.resolve()
     if real in {path.resolve() for path in default_homes}:
-        return "default"
+        return DEFAULT_NAMESPACE
     return "dir-" + sha256(str(real).encode("utf-8", "surrogateescape")).hexdigest()[:12]
 
 
@@ -202,4 +206,4 @@ def user_home(env: Mapping[str, str]) -> Path:
 def absolute(name: str, home: Path) -> Path:
     """A path as somebody wrote it: ``~`` is the user's home, a relative one starts here; links are kept as they are."""
     path = home / name[2:] if name.startswith(("~/", "~\\")) else home if name == "~" else Path(name)
-    return Path(os.path.abspath(path))  # noqa: PTH100 - resolve() would follow links, and the lock lies beside the link
+    return Path(os.path.abspath(path))  # noqa: PTH100 resolve() would follow links, and the lock lies beside the link

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 
 import apsw
 
+from memorycore.store.statements import sql
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Engine:
@@ -21,16 +23,16 @@ def examine() -> Engine:
     """Try a database in memory. Touches no file."""
     with contextlib.closing(apsw.Connection(":memory:")) as connection:
         try:
-            connection.execute("CREATE VIRTUAL TABLE trial USING fts5 (tokens, tokenize = 'porter unicode61')")
+            connection.execute(sql["try_full_text"])
             full_text = True
         except apsw.SQLError:
             full_text = False
         try:
             import sqlite_vec
 
-            connection.enable_load_extension(True)  # noqa: FBT003 - the driver takes it by position only
+            connection.enable_load_extension(True)  # noqa: FBT003 the driver takes it by position only
             connection.load_extension(sqlite_vec.loadable_path())
-            vec0, why = str(connection.execute("SELECT vec_version()").get), ""
+            vec0, why = str(connection.execute(sql["vec_version"]).get), ""
         except (ImportError, OSError, apsw.Error, AttributeError) as error:
             vec0, why = "", str(error) or type(error).__name__
     return Engine(
