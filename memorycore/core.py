@@ -319,6 +319,7 @@ class MemoryCore:
 
     def trash(self) -> answers.Bin:
         """What is in the recycle bin, newest first, and until when."""
+        self.touch()
         with self.db.read() as c:
             binned = memories.select(c, "binned_memories", namespaces=json.dumps(self.namespaces))
         return reply.binned(binned, timedelta(days=self.options.trash_days))

@@ -29,7 +29,8 @@ MARK = "memory_id"
 _TIMES = ("valid_from", "valid_until", "occurred_at", "created_at", "updated_at", "last_used_at", "trashed_at")
 _PLAIN = (
     "namespace", "content", "kind", "policy", "state", "target", "pinned", "importance", "importance_given",
-    "confidence", "surprise", "use_count", "author", "authority", "session_id", "scope", "origin", "trash_reason", "version",
+    "confidence", "surprise", "use_count", "author", "authority", "session_id", "scope", "origin", "trash_reason",
+    "version",
 )  # fmt: skip
 _NUMBERS: dict[str, type[int] | type[float]] = {
     "importance": float, "confidence": float, "surprise": float, "use_count": int, "authority": int, "version": int,

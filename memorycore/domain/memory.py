@@ -111,7 +111,7 @@ class Draft:
     def __post_init__(self) -> None:
         if not self.content.strip():
             raise InvalidInput(field="content", why="empty")
-        size_bytes = len(self.content.encode("utf-8"))
+        size_bytes = len(self.content.encode("utf-8", "surrogatepass"))
         if size_bytes > MAX_CONTENT_BYTES:
             raise TooLong(size_bytes=size_bytes, limit_bytes=MAX_CONTENT_BYTES)
         if self.importance is not None and not 0.0 <= self.importance <= 1.0:

@@ -160,7 +160,7 @@ def _apply(c: apsw.Connection, tier: HotTier, changes: HostChanges, this: Pass) 
 
 
 def _adopt(c: apsw.Connection, tier: HotTier, text: str, this: Pass) -> None:
-    """Give a text that somebody wrote into the file its row: a cold or binned one with these very words, or a new one."""
+    """Give a text that somebody wrote into the file its row: a cold or binned one with these words, or a new one."""
     cause = Cause(actor=ACTOR, at=this.now, reason="first_contact" if this.first else "host_added")
     where = {"namespace": tier.namespace, "norm_hash": norm_hash(text)}
     cold = memories.select(c, "active_by_norm_hash", **where, scope="global", session_id="")

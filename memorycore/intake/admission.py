@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from memorycore.domain.memory import Draft, Memory, Target
 from memorycore.errors import EmbeddingError, HotFileError
 from memorycore.hot.tier import HotTier
-from memorycore.intake.candidate import Candidate, Recorded, consider, known, readmit, record
+from memorycore.intake.candidate import Candidate, Recorded, consider, known_before, readmit, record
 from memorycore.lifecycle import hot
 from memorycore.lifecycle.rows import Cause
 from memorycore.store import Database, vectors
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Admitted:
-    """What became of one item. ``usage`` of its hot file, when it went there; ``failure``, when it could not be used."""
+    """What became of one item. ``usage`` of its hot file when it went there, ``failure`` when that was impossible."""
 
     candidate: Candidate
     recorded: Recorded
@@ -92,7 +92,7 @@ class Admission:
             wanted = dict.fromkeys(
                 candidate.memory.content
                 for candidate in candidates
-                if candidate.memory.state == "active" and known(c, candidate.memory) is None
+                if candidate.memory.state == "active" and known_before(c, candidate) is None
             )
             for text in list(wanted):
                 if number is not None and (parts := vectors.cached_parts(c, text, number)) is not None:

@@ -141,8 +141,6 @@ def _row(draft: Draft, routing: Routing, *, new_id: str, namespace: str, now: da
 def known(c: apsw.Connection, memory: Memory) -> Memory | None:
     """The row that already holds this text, by its compared form: active, or a binned status line."""
     where = {"namespace": memory.namespace, "norm_hash": memory.norm_hash}
-    if (same := memories.by_id(c, memory.id, (memory.namespace,))) is not None:  # an export that comes back
-        return same
     if memory.state not in {"active", "trashed"}:
         return None
     active = memories.select(c, "active_by_norm_hash", **where, scope=memory.scope, session_id=memory.session_id)
@@ -152,6 +150,12 @@ def known(c: apsw.Connection, memory: Memory) -> Memory | None:
         return None
     binned = memories.select(c, "binned_by_norm_hash", **where)
     return binned[0] if binned and binned[0].trash_reason == memory.trash_reason else None
+
+
+def known_before(c: apsw.Connection, candidate: Candidate) -> Memory | None:
+    """As ``known``, and for an export that comes back the row with its very id, whatever its text is now."""
+    own = memories.by_id(c, candidate.memory.id, (candidate.memory.namespace,)) if candidate.spare_id else None
+    return own or known(c, candidate.memory)
 
 
 def record(
@@ -169,7 +173,7 @@ def record(
     ``parts`` are its vectors [n, width]; without them a job is queued that makes them.
     """
     memory = candidate.memory
-    if (same := known(c, memory)) is not None:
+    if (same := known_before(c, candidate)) is not None:
         for ref in memory.refs:
             same = memories.add_ref(c, same, ref)
         if same.state == "active":

@@ -1,11 +1,14 @@
-"""What the database engine of this installation can do; for the doctor."""
+"""What the database engine of this installation can do, and how a database is, looked at without a change."""
 
 import contextlib
 from dataclasses import dataclass
+from pathlib import Path
 
 import apsw
 
-from memorycore.store.statements import sql
+from memorycore.store import upkeep
+from memorycore.store.database import BUSY_TIMEOUT_MS, driver_errors
+from memorycore.store.statements import only_row, sql
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -17,6 +20,20 @@ class Engine:
     full_text: bool
     vec0: str = ""
     vec0_error: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Soundness:
+    """How a database is.
+
+    ``verdict``: "ok" or SQLite's first complaint. ``gaps``: texts without search tokens, tokens or vectors without
+    text. ``waiting``, ``given_up``: vectors still to be made, and those that could not be.
+    """
+
+    verdict: str
+    gaps: int
+    waiting: int
+    given_up: int
 
 
 def examine() -> Engine:
@@ -37,6 +54,30 @@ def examine() -> Engine:
             vec0, why = "", str(error) or type(error).__name__
     return Engine(
         sqlite=apsw.sqlite_lib_version(), driver=apsw.apsw_version(), full_text=full_text, vec0=vec0, vec0_error=why
+    )
+
+
+def look_at(path: Path) -> Soundness:
+    """Check a database without writing a byte beside or into it.
+
+    Raises:
+        StoreError: It cannot be opened or read.
+    """
+    # With a write-ahead log somebody may be at work, and the log belongs to the content. Without one, the file alone is
+    # all there is, and no log or shared memory is made for looking at it.
+    in_use = path.with_name(path.name + "-wal").exists()
+    found = _look_at(path, "" if in_use else "?immutable=1")
+    return found if found.verdict == "ok" or in_use else _look_at(path, "")
+
+
+def _look_at(path: Path, options: str) -> Soundness:
+    flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
+    with driver_errors(path), contextlib.closing(apsw.Connection(path.absolute().as_uri() + options, flags=flags)) as c:
+        c.set_busy_timeout(BUSY_TIMEOUT_MS)
+        verdict, missing, orphans, dead_vectors = upkeep.look(c)
+        waiting, given_up = only_row(c, "all_jobs")
+    return Soundness(
+        verdict=verdict, gaps=len(missing) + len(orphans) + dead_vectors, waiting=waiting, given_up=given_up
     )
 
 

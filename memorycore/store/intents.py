@@ -43,13 +43,26 @@ class TierRow:
 
 
 def tier_row(c: apsw.Connection, namespace: str, directory: str, target: Target, now: datetime) -> TierRow:
-    """The row of one hot file, made at first contact. Needs a write transaction."""
+    """The row of one hot file, made at first contact. Needs a write transaction.
+
+    Where the only other folder of this namespace is gone, it was moved here, and its rows come along.
+    """
     where = {"directory": directory, "target": target}
     known = first_row(c, "hot_tier", where)
+    if known is None and (moved := _moved_from(c, namespace, target)) is not None:
+        c.execute(sql["move_hot_tier"], {"hot_tier": moved, "directory": directory})
+        known = only_row(c, "hot_tier", where)
     if known is None:
         c.execute(sql["upsert_hot_tier"], {**where, "namespace": namespace, "now": to_ms(now)})
         known = only_row(c, "hot_tier", where)
     return TierRow(id=known[0], file_sha=known[1], first_seen_at_ms=known[2])
+
+
+def _moved_from(c: apsw.Connection, namespace: str, target: Target) -> int | None:
+    others = all_rows(c, "hot_tiers_of_target", {"namespace": namespace, "target": target})
+    if len(others) != 1 or os.path.lexists(others[0][1]):
+        return None
+    return int(others[0][0])
 
 
 def find_tier(c: apsw.Connection, directory: str, target: Target) -> TierRow | None:

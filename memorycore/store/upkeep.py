@@ -17,10 +17,7 @@ def check(db: Database, *, repair: bool) -> dict[str, object]:
         search tokens, tokens their row, vectors their active row.
     """
     with db.read() as c:
-        verdict = str(next(iter(c.execute("PRAGMA quick_check(1)")))[0])
-        missing = [int(row[0]) for row in all_rows(c, "rows_without_text")]
-        orphans = [int(row[0]) for row in all_rows(c, "texts_without_row")]
-        (dead_vectors,) = only_row(c, "count_dead_vectors")
+        verdict, missing, orphans, dead_vectors = look(c)
     text_index = "ok"
     if repair:
         with db.write() as c:
@@ -41,6 +38,15 @@ def check(db: Database, *, repair: bool) -> dict[str, object]:
         "dead_vectors": dead_vectors,
         "repaired": repair,
     }
+
+
+def look(c: apsw.Connection) -> tuple[str, list[int], list[int], int]:
+    """SQLite's verdict, rows without search tokens, tokens without a row, and how many vectors no active row has."""
+    verdict = str(next(iter(c.execute("PRAGMA quick_check(1)")))[0])
+    missing = [int(row[0]) for row in all_rows(c, "rows_without_text")]
+    orphans = [int(row[0]) for row in all_rows(c, "texts_without_row")]
+    (dead_vectors,) = only_row(c, "count_dead_vectors")
+    return verdict, missing, orphans, int(dead_vectors)
 
 
 def _text_index_state(c: apsw.Connection) -> str:

@@ -5,7 +5,6 @@ from pathlib import Path
 import pytest
 
 from memorycore.domain.memory import Draft
-from memorycore.govern.reconcile import compare
 from tests.homes import Home, fact, rule
 
 
@@ -82,7 +81,7 @@ def test_a_restored_older_copy_is_noticed_by_its_content(tmp_path: Path) -> None
     with home.core() as core:
         core.remember(Draft(content="Never ship on Fridays.", target="memory"), actor="test")
         before = home.memory_file.stat()
-        home.memory_file.write_bytes("Never ship on Mondays.".encode())
+        home.memory_file.write_bytes(b"Never ship on Mondays.")
         import os
 
         os.utime(home.memory_file, ns=(before.st_atime_ns, before.st_mtime_ns))

@@ -5,3 +5,6 @@ CREATE VIRTUAL TABLE trial USING fts5 (tokens, tokenize = 'porter unicode61 remo
 
 -- name: vec_version
 SELECT vec_version();
+
+-- name: all_jobs
+SELECT count(*) FILTER (WHERE dead = 0), count(*) FILTER (WHERE dead = 1) FROM job;

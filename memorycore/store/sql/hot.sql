@@ -7,6 +7,12 @@ ON CONFLICT (directory, target) DO NOTHING;
 -- name: hot_tier
 SELECT id, file_sha, first_seen_at, namespace FROM hot_tier WHERE directory = :directory AND target = :target;
 
+-- name: hot_tiers_of_target
+SELECT id, directory FROM hot_tier WHERE namespace = :namespace AND target = :target;
+
+-- name: move_hot_tier
+UPDATE hot_tier SET directory = :directory WHERE id = :hot_tier;
+
 -- name: set_file_sha
 UPDATE hot_tier SET file_sha = :file_sha WHERE id = :hot_tier AND file_sha <> :file_sha;
 

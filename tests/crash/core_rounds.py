@@ -1,0 +1,151 @@
+"""Kills a process at every step of one change and looks at what is left. Run as a program by ``test_core_crash``.
+
+Each round forks a child that does one change and is killed with SIGKILL at the k-th executed line of MemoryCore; the
+parent then opens the memory like any other process would.
+"""
+
+import json
+import os
+import shutil
+import signal
+import sys
+import tempfile
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import memorycore
+from memorycore.core import MemoryCore
+from memorycore.domain.memory import Draft
+from tests.homes import Home, fact, rule
+
+PACKAGE = str(Path(memorycore.__file__).parent)
+OLD, NEW = "Always answer in short sentences.", "Always answer in very short sentences."
+KEPT = [rule(1).content, rule(2).content]
+
+
+def change(core: MemoryCore, operation: str, memory_id: str) -> None:
+    actions = {
+        "store_hot": lambda: core.remember(rule(3), actor="child"),
+        "store_cold": lambda: core.remember(fact(3), actor="child"),
+        "update_hot": lambda: core.update(memory_id, content=NEW, actor="child"),
+        "forget_hot": lambda: core.forget(memory_id, actor="child"),
+        "restore_hot": lambda: core.restore(memory_id, actor="child"),
+    }
+    actions[operation]()
+
+
+def prepare(root: Path, operation: str) -> str:
+    with Home(root).core() as core:
+        for number in (1, 2):
+            core.remember(rule(number), actor="setup")
+        memory_id = core.remember(Draft(content=OLD, target="memory"), actor="setup").get("id", "")
+        core.remember(fact(1), actor="setup")
+        if operation == "restore_hot":
+            core.forget(memory_id, actor="setup")
+    return memory_id
+
+
+def run_child(root: Path, operation: str, memory_id: str, kill_at: int) -> None:
+    """The child: never returns. Exit code 0: the change was acknowledged; 9 lines fewer than ``kill_at`` were run."""
+    seen = 0
+
+    def local(frame: FrameType, event: str, _: Any) -> Any:
+        nonlocal seen
+        if event == "line":
+            seen += 1
+            if seen == kill_at:
+                os.kill(os.getpid(), signal.SIGKILL)
+        return local
+
+    def trace(frame: FrameType, event: str, _: Any) -> Any:
+        return local if frame.f_code.co_filename.startswith(PACKAGE) else None
+
+    core = MemoryCore(Home(root).options, long_lived=False)
+    sys.settrace(trace)
+    change(core, operation, memory_id)
+    sys.settrace(None)
+    os._exit(0)
+
+
+def look(root: Path, operation: str, *, acknowledged: bool) -> str:
+    """Which state is left: ``old`` or ``new``; anything else is a fault."""
+    home = Home(root)
+    with home.core() as core:
+        core.touch()
+        core.touch()
+        entries = home.entries()
+        assert home.memory_file.read_bytes().decode("utf-8") == "\n§\n".join(entries), "not canonical"
+        assert all(text in entries for text in KEPT), f"an entry is lost: {entries}"
+        check = core.maintain(["integrity"])["steps"][0]
+        assert check["database"] == "ok", check
+        assert (check["rows_without_text"], check["texts_without_row"]) == (0, 0), check
+        hot = [row["text"] for row in core.audit("memory")["targets"][0]["rows"] if row["id"]]
+        assert hot == entries, f"file and rows differ: {hot} {entries}"
+        everything = [(line["content"], line["state"], line["tier"]) for line in core.export()]
+        binned = [item["content"] for item in core.trash()["items"]]
+    assert len({text for text, _, _ in everything}) == len(everything), f"a text is there twice: {everything}"
+    state = {
+        "store_hot": lambda: state_of_add(rule(3).content, entries, everything),
+        "store_cold": lambda: "new" if fact(3).content in [text for text, _, _ in everything] else "old",
+        "update_hot": lambda: (
+            "new" if NEW in entries and OLD not in entries else "old" if OLD in entries else "neither"
+        ),
+        "forget_hot": lambda: "new" if OLD in binned and OLD not in entries else "old" if OLD in entries else "neither",
+        "restore_hot": lambda: "new" if OLD in entries else "old" if OLD in binned else "cold",
+    }[operation]()
+    if acknowledged:
+        assert state == "new", f"acknowledged, but {state}"
+    return state
+
+
+def state_of_add(text: str, entries: list[str], everything: list[Any]) -> str:
+    known = [item for item in everything if item[0] == text]
+    if not known:
+        return "old" if text not in entries else "neither"
+    return "new" if text in entries else "cold"
+
+
+def main(operation: str, rounds: int) -> None:
+    base = Path(tempfile.mkdtemp())
+    home = base / "home"
+    memory_id = prepare(home, operation)
+    home.rename(base / "before")
+    lines = count_lines(base, operation, memory_id)
+    step = max(1, lines // rounds)
+    states: dict[str, int] = {}
+    for kill_at in range(1, lines + step, step):
+        acknowledged = one_round(base, operation, memory_id, kill_at)
+        state = look(home, operation, acknowledged=acknowledged)
+        states[state] = states.get(state, 0) + 1
+    shutil.rmtree(base)
+    print(json.dumps({"lines": lines, "states": states}))  # noqa: T201 the answer of this program
+
+
+def one_round(base: Path, operation: str, memory_id: str, kill_at: int) -> bool:
+    """Run the change on a fresh copy of the memory as it was before; whether it was acknowledged."""
+    home = base / "home"
+    shutil.rmtree(home, ignore_errors=True)
+    shutil.copytree(base / "before", home)
+    child = os.fork()
+    if child == 0:
+        run_child(home, operation, memory_id, kill_at)
+    _, status = os.waitpid(child, 0)
+    acknowledged = os.WIFEXITED(status) and os.WEXITSTATUS(status) == 0
+    assert acknowledged or os.WIFSIGNALED(status), f"the child failed by itself: {status}"
+    return acknowledged
+
+
+def count_lines(base: Path, operation: str, memory_id: str) -> int:
+    """How many lines of ours the change runs, within eight: found by halving, with children that die or finish."""
+    low, high = 1, 256
+    while not one_round(base, operation, memory_id, high):
+        low, high = high, high * 2
+    while high - low > 8:
+        middle = (low + high) // 2
+        low, high = (low, middle) if one_round(base, operation, memory_id, middle) else (middle, high)
+    return high
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], int(sys.argv[2]))
