@@ -174,7 +174,7 @@ class HotFile(RuleBasedStateMachine):
     @rule(change_of=st.sampled_from([("\n", "\r\n"), ("\n§\n", "\n§ \n"), ("\n§\n", "\n\n§\n"), ("", "")]))
     def somebody_saves_it_oddly(self, change_of: tuple[str, str]) -> None:
         old, new = change_of
-        text = self.path.read_bytes().decode()
+        text = self.path.read_bytes().decode().replace("\r\n", "\n")
         self.path.write_bytes(b"\xef\xbb\xbf" + (text.replace(old, new) if old else text).encode())
 
     @invariant()
