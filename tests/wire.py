@@ -32,6 +32,10 @@ def server_env(home: Path, **more: str) -> dict[str, str]:
     return kept | own | more
 
 
+class GoneError(Exception):
+    """The server ended before it answered."""
+
+
 class Wire:
     """A running ``python -m memorycore.server``. ``lines`` holds every line that came out of it, in order."""
 
@@ -83,11 +87,15 @@ class Wire:
         """Send a request and give its number, to be waited for later."""
         self._next += 1
         self._answers[self._next] = queue.SimpleQueue()
+        if not self._readers[0].is_alive():
+            raise GoneError(self.errors)
         self.send({"jsonrpc": "2.0", "id": self._next, "method": method, "params": dict(params or {})})
         return self._next
 
     def wait_for(self, number: int, *, timeout_s: float = 30) -> dict[str, Any]:
         message = self._answers[number].get(timeout=timeout_s)
+        if not message:
+            raise GoneError(self.errors)
         assert "error" not in message, message
         return cast("dict[str, Any]", message["result"])
 
@@ -129,6 +137,8 @@ class Wire:
                 continue  # the test that looks at ``lines`` finds it
             if isinstance(message, dict) and (box := self._answers.get(cast("int", message.get("id")))) is not None:
                 box.put(cast("dict[str, Any]", message))
+        for box in self._answers.values():
+            box.put({})
 
     def _read_errors(self) -> None:
         assert self.process.stderr is not None

@@ -28,12 +28,13 @@ TALKATIVE = ("mcp", "httpx", "httpx2", "httpcore", "asyncio", "uvicorn", "sse_st
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Serve until the client, a signal or the end of the parent process says stop. Does not return."""
+    parent = os.getppid()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, _leave_on_signal)
     asked = _parser().parse_args(arguments)
     _log_to_stderr(asked.log_level)
     try:
-        _serve(asked)
+        _serve(asked, parent)
     except MemoryCoreError as error:
         sys.stderr.write(messages.error_text(error, messages.language(os.environ)) + "\n")
         leave(error.exit_code)
@@ -50,10 +51,10 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _serve(asked: argparse.Namespace) -> None:
+def _serve(asked: argparse.Namespace, parent: int) -> None:
     if asked.transport == "stdio":
         if is_wired():
-            _serve_stdio(claim_wire())
+            _serve_stdio(claim_wire(), parent)
         return
     from memorycore.server.app import MemoryServer
     from memorycore.server.desk import Desk
@@ -66,7 +67,7 @@ def _serve(asked: argparse.Namespace) -> None:
     serve_http(MemoryServer(Desk(_open_core, language=_language())), host=host, port=port)
 
 
-def _serve_stdio(wire: Wire) -> None:
+def _serve_stdio(wire: Wire, parent: int) -> None:
     import anyio
 
     from memorycore.server.desk import Desk
@@ -75,7 +76,7 @@ def _serve_stdio(wire: Wire) -> None:
 
     server = StdioServer(Desk(_open_core, language=_language()), wire)
     try:
-        anyio.run(serve_until_told, server.run_stdio_async)
+        anyio.run(serve_until_told, server.run_stdio_async, parent)
     except* (OSError, anyio.BrokenResourceError, anyio.ClosedResourceError):
         logging.getLogger(__name__).info("the client closed its end while an answer was on its way")
 

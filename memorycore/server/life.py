@@ -36,8 +36,11 @@ def leave(code: int) -> None:
     os._exit(code)
 
 
-async def serve_until_told(serve: Callable[[], Awaitable[None]]) -> None:
-    """Run ``serve`` until it returns, a signal comes, or the process that started us is gone."""
+async def serve_until_told(serve: Callable[[], Awaitable[None]], parent: int) -> None:
+    """Run ``serve`` until it returns, a signal comes, or the process that started us is gone.
+
+    ``parent`` is its number as it was when this process began: it may die before we come here.
+    """
     async with anyio.create_task_group() as tasks:
 
         def end(why: str) -> None:
@@ -47,7 +50,7 @@ async def serve_until_told(serve: Callable[[], Awaitable[None]]) -> None:
 
         if sys.platform != "win32":  # there the client ends the process, or closes stdin
             tasks.start_soon(_end_on_signal, end)
-            tasks.start_soon(_end_with_parent, end, os.getppid())
+            tasks.start_soon(_end_with_parent, end, parent)
         await serve()
         tasks.cancel_scope.cancel()
 
