@@ -463,7 +463,7 @@ class MemoryCore:
             target=target,
             path=path,
             limit=options.hot_limits[target].chars,
-            snapshots=options.data_dir / "snapshots" / options.namespace,
+            snapshots=options.data_dir / "snapshots",
             resident=timedelta(days=options.resident_days),
             lock_timeout_s=options.lock_timeout_s,
         )
@@ -472,7 +472,7 @@ class MemoryCore:
         if known is None:
             with self.db.write() as c:
                 known = intents.tier_row(c, options.namespace, tier.directory, target, self._clock())
-        return replace(tier, id=known.id)
+        return replace(tier, id=known.id, snapshots=tier.snapshots / f"{options.namespace}-{known.id}")
 
     def _tier_of(self, memory: Memory) -> HotTier:
         tier = self.tiers[memory.target]

@@ -103,6 +103,7 @@ def reconcile(db: Database, tier: HotTier, *, new_id: Callable[[], str], now: da
         row = intents.find_tier(c, tier.directory, tier.target)
         if row is not None and row.file_sha == sha and not intents.open_intents(c, tier.namespace, tier.id):
             return Reconciled()
+    tier.settle()
     with db.write() as c:
         row = intents.tier_row(c, tier.namespace, tier.directory, tier.target, now)
         contents = tier.look()

@@ -4,6 +4,7 @@ Nothing here touches the database. Every change re-reads the file under its lock
 """
 
 import os
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -17,6 +18,8 @@ from memorycore.hot.document import Document, size
 from memorycore.hot.files import Contents, Edited
 from memorycore.hot.sidecar import EntryMeta
 
+SETTLED_AFTER_S = 0.05
+SETTLE_LOOKS = 4
 FILE_NAMES: dict[Target, str] = {"memory": "MEMORY.md", "user": "USER.md"}
 
 
@@ -51,6 +54,17 @@ class HotTier:
     def look(self) -> Contents:
         """The file and its sidecar as they stand, without waiting for the lock."""
         return files.look(self.path)
+
+    def settle(self) -> None:
+        """Let an editor that writes in place finish: while the file is changing, its entries are nobody's decision."""
+        for _ in range(SETTLE_LOOKS):
+            try:
+                age_s = time.time() - self.path.stat().st_mtime
+            except OSError:
+                return
+            if not 0 <= age_s < SETTLED_AFTER_S:
+                return
+            time.sleep(SETTLED_AFTER_S / 2)
 
     def document(self) -> Document:
         return self.look().document
