@@ -8,7 +8,7 @@ import os
 import queue
 import re
 import threading
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from importlib.resources import files
 from pathlib import Path
 
@@ -39,7 +39,7 @@ class Database:
         self._closed = False
         with driver_errors(path):
             self._writer = _connect(path)
-            migrate(self._writer, path)
+            migrate(self._writer, path, migrations())
             # Commits reach the disk before they are acknowledged; one costs about a tenth of a millisecond on an SSD.
             self._writer.execute("PRAGMA synchronous = FULL")
 
@@ -160,21 +160,20 @@ def migrations() -> list[tuple[int, str]]:
     return sorted(found)
 
 
-def migrate(connection: apsw.Connection, path: Path) -> None:
+def migrate(connection: apsw.Connection, path: Path, steps: Sequence[tuple[int, str]]) -> None:
     """Bring the schema up to date; each step and its number are one transaction.
 
     An existing older database is copied beside itself first. Two processes may start at once: the second one finds the
     work done when it gets the lock.
     """
-    steps = migrations()
     newest = steps[-1][0]
-    if _version(connection, path) == newest:
+    if _version(connection, path, newest) == newest:
         return
     backed_up = False
     while True:
         connection.execute("BEGIN IMMEDIATE")
         try:
-            version = _version(connection, path)
+            version = _version(connection, path, newest)
             due = [step for step in steps if step[0] > version]
             if not due:
                 return
@@ -193,11 +192,10 @@ def migrate(connection: apsw.Connection, path: Path) -> None:
                 connection.execute("ROLLBACK")
 
 
-def _version(connection: apsw.Connection, path: Path) -> int:
+def _version(connection: apsw.Connection, path: Path, newest: int) -> int:
     version = int(connection.pragma("user_version"))
-    known = migrations()[-1][0]
-    if version > known:
-        raise SchemaTooNew(path=str(path), found=version, known=known)
+    if version > newest:
+        raise SchemaTooNew(path=str(path), found=version, known=newest)
     has_tables = connection.execute("SELECT count(*) FROM sqlite_schema").get
     if has_tables and int(connection.pragma("application_id")) != APPLICATION_ID:
         raise StoreDamaged(path=str(path), why="the database belongs to another program")

@@ -37,7 +37,9 @@ def test_results_come_best_first_and_no_more_than_asked_for(cold: ColdStore) -> 
     assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
 
 
-@pytest.mark.parametrize("text", ["设备清单在书房", "サンドボックスの修正を確認", "Ключ лежит в сейфе", "emoji 👩‍👩‍👧 stays"])
+@pytest.mark.parametrize(
+    "text", ["设备清单在书房", "サンドボックスの修正を確認", "Ключ лежит в сейфе", "emoji 👩‍👩‍👧 stays"]
+)
 def test_every_script_comes_back_as_it_went_in(cold: ColdStore, text: str) -> None:
     cold.remember(text)
     assert contents(cold, text) == [text]

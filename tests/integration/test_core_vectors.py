@@ -79,8 +79,12 @@ def test_a_switch_of_the_model_embeds_again_and_keeps_both_apart(tmp_path: Path)
 def test_equal_text_is_never_embedded_twice(tmp_path: Path) -> None:
     home = Home(tmp_path)
     with home.core(vectors=True) as core:
-        first = core.remember(Draft(content="The heron host runs the crawler.", scope="session", session_id="a"), actor="t")
-        second = core.remember(Draft(content="The heron host runs the crawler.", scope="session", session_id="b"), actor="t")
+        first = core.remember(
+            Draft(content="The heron host runs the crawler.", scope="session", session_id="a"), actor="t"
+        )
+        second = core.remember(
+            Draft(content="The heron host runs the crawler.", scope="session", session_id="b"), actor="t"
+        )
         assert first.get("id") != second.get("id")
         assert "pending" not in second
         assert core.usage()["cold"]["vectors"] == 2
