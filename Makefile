@@ -13,7 +13,7 @@ ARGS ?=
 SHELL := /bin/sh
 MAKEFLAGS += --no-print-directory
 BIN := $(if $(filter Windows_NT,$(OS)),Scripts,bin)
-PIP := -m pip --disable-pip-version-check install --quiet
+PIP := -m pip --disable-pip-version-check install -qq
 SOURCES := pyproject.toml README.md LICENSE $(shell find memorycore -type f ! -name '*.pyc')
 MCP1 := 1.26.0
 TEST_ENV = PYTHONWARNDEFAULTENCODING=1 MEMORYCORE_TEST_MCP1_PYTHON="$(CURDIR)/.venv-mcp1/$(BIN)/python"
