@@ -57,7 +57,7 @@ def store_fact(core: "MemoryCore", ask: asks.StoreFact, caller: Caller) -> Answe
     return predecessor.stored(core.remember(draft, actor=caller.actor, dry_run=ask.dry_run))
 
 
-def recall(core: "MemoryCore", ask: asks.Recall, _caller: Caller) -> Answer:
+def recall(core: "MemoryCore", ask: asks.Recall, caller: Caller) -> Answer:
     from memorycore.search import RecallFilters
 
     filters = RecallFilters(
@@ -72,7 +72,14 @@ def recall(core: "MemoryCore", ask: asks.Recall, _caller: Caller) -> Answer:
         author=ask.author,
     )
     top_k = min(max(ask.top_k, 1), asks.MOST_RESULTS)
-    return predecessor.recalled(core.recall(ask.query, top_k=top_k, filters=filters, explain=ask.explain))
+    answer = predecessor.recalled(core.recall(ask.query, top_k=top_k, filters=filters, explain=ask.explain))
+    return {**answer, "results": [_without_own_name(found, caller) for found in answer["results"]]}
+
+
+def _without_own_name(found: Mapping[str, Any], caller: Caller) -> Mapping[str, Any]:
+    """Author and session are left out where they only say: stored by you, in this session. They cost context."""
+    own = {"author": caller.name, "session_id": caller.session_id}
+    return {key: value for key, value in found.items() if key not in own or own[key] != value}
 
 
 def memory_audit(core: "MemoryCore", ask: asks.Audit, _caller: Caller) -> Answer:
