@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 Level = Literal["pass", "warn", "fail"]
 MODEL_WAIT_S = 30.0
 LITTLE_SPACE_BYTES = 200 * 1024 * 1024
-LARGE_LOG_BYTES = 64 * 1024 * 1024
 LOCK_WAIT_S = 0.5
 # Shared folders and networks: their locks do not hold, and a database on them is damaged sooner or later.
 UNSUITABLE = frozenset({
@@ -243,9 +242,8 @@ def _has_entries(path: Path) -> bool:
 
 def check_database(options: CoreOptions) -> Iterator[Finding]:
     """Schema, soundness, gaps of the indexes. A file of another schema is not opened, since that would upgrade it."""
-    from memorycore.store import open_database, upkeep
     from memorycore.store.database import migrations
-    from memorycore.store.engine import schema_in_header
+    from memorycore.store.engine import look_at, schema_in_header
 
     path = options.data_dir / "memorycore.db"
     if not path.exists():
@@ -269,24 +267,19 @@ def check_database(options: CoreOptions) -> Iterator[Finding]:
         yield Finding(
             level="warn", code="file_open_to_others", facts={"path": path, "mode": f"{path.stat().st_mode & 0o777:04o}"}
         )
-    db = open_database(options.data_dir)
-    try:
-        yield from _soundness(upkeep.check(db, repair=False), upkeep.size_bytes(db), facts)
-    finally:
-        db.close()
-
-
-def _soundness(found: Mapping[str, object], size_bytes: int, facts: Mapping[str, object]) -> Iterator[Finding]:
-    facts = {**facts, "mb": f"{size_bytes / 1024**2:.1f}"}
-    sound = found["database"] == "ok"
+    found = look_at(path)
+    sound = found.verdict == "ok"
     yield Finding(
         level="pass" if sound else "fail",
         code="database" if sound else "database_damaged",
-        facts={**facts, "why": found["database"]},
+        facts={**facts, "why": found.verdict, "mb": f"{path.stat().st_size / 1024**2:.1f}"},
     )
-    gaps = sum(int(str(found[name])) for name in ("rows_without_text", "texts_without_row", "dead_vectors"))
-    if gaps:
-        yield Finding(level="warn", code="index_gaps", facts={**facts, "count": gaps})
+    if found.gaps:
+        yield Finding(level="warn", code="index_gaps", facts={**facts, "count": found.gaps})
+    if found.waiting:
+        yield Finding(level="pass", code="vectors_waiting", facts={**facts, "count": found.waiting})
+    if found.given_up:
+        yield Finding(level="warn", code="vectors_given_up", facts={**facts, "count": found.given_up})
 
 
 def check_predecessor(options: CoreOptions) -> Iterator[Finding]:
@@ -305,7 +298,7 @@ def check_model(options: CoreOptions) -> Iterator[Finding]:
     if options.embed.model == "none":
         yield Finding(level="pass", code="model_off")
         return
-    service = EmbeddingService(embed_choice(options))
+    service = EmbeddingService(replace(embed_choice(options), cache_dir=None))  # it would keep what it finds out there
     service.start()
     try:
         ready = service.wait_ready(MODEL_WAIT_S)

@@ -15,15 +15,19 @@ PATHS = (
 )  # fmt: skip
 
 
-def memorycore(
-    *,
-    version: Annotated[bool, typer.Option("--version", is_eager=True)] = False,
-) -> None:
-    if version:
+def _show_version(asked: bool) -> None:  # noqa: FBT001 typer hands the flag over by position
+    if asked:
         from memorycore import __version__
 
-        typer.echo(f"memorycore {__version__}")
+        sys.stdout.write(f"memorycore {__version__}\n")
         raise typer.Exit
+
+
+def memorycore(
+    *,
+    version: Annotated[bool, typer.Option("--version", is_eager=True, callback=_show_version)] = False,
+) -> None:
+    del version  # answered before any command
 
 
 def doctor(*, json: Json = False) -> None:

@@ -364,8 +364,11 @@ def thousands(number: int) -> str:
 
 
 def _columns(*rows: "Iterable[RenderableType]", padding: int = 2) -> Table:
+    """Rows in columns of their own width. A long path goes on in the next line: one that is cut is of no use."""
     table = Table.grid(padding=(0, padding))
-    for row in rows:
+    for row in map(tuple, rows):
+        while len(table.columns) < len(row):
+            table.add_column(overflow="fold")
         table.add_row(*row)
     return table
 

@@ -50,7 +50,7 @@ def store(  # noqa: PLR0913 a parameter is an option of the command
     if (text is None) == (from_file is None):
         raise InvalidInput(field="TEXT", why="one_of_text_or_from")
     if from_file is not None:
-        with shell.core() as core:
+        with shell.core(with_model=True) as core:
             ended_well = _store_many(shell, core, from_file)
         raise typer.Exit(0 if ended_well else 1)
     content = read_stdin() if text == "-" else text
@@ -60,7 +60,7 @@ def store(  # noqa: PLR0913 a parameter is an option of the command
         "scope": scope, "author": author, "source": source,
     }  # fmt: skip
     draft = bulk.draft_of(given, zone=shell.settings.zone())
-    with shell.core() as core:
+    with shell.core(with_model=not dry_run) as core:  # else the vector would wait for somebody else's process
         answer = core.remember(draft, actor=ACTOR, dry_run=dry_run)
     if json:
         shell.emit(answer)
