@@ -6,7 +6,7 @@ from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import islice
-from typing import Any, Self, cast
+from typing import Any, Self
 
 from uuid6 import uuid7
 
@@ -15,16 +15,17 @@ from memorycore.background import Background
 from memorycore.cold.local import LocalColdStore
 from memorycore.domain.memory import TARGETS, Draft, Kind, Memory, Policy, Target
 from memorycore.domain.text import entry_hash, norm_hash, sanitise
-from memorycore.embed import EmbedChoice, EmbeddingService
+from memorycore.embed import EmbeddingService
 from memorycore.errors import HotFileError, InvalidInput, NotAvailable, NotFound, StoreBusy
 from memorycore.govern import audit, maintenance, reconcile, vectors
 from memorycore.hot.document import why_not_hot
-from memorycore.hot.tier import FILE_NAMES, HotTier
+from memorycore.hot.tier import HotTier
 from memorycore.lifecycle import hot, rows
 from memorycore.lifecycle.rows import Cause
-from memorycore.options import BUNDLED_MODELS, CoreOptions
+from memorycore.opening import embed_choice, open_tier
+from memorycore.options import CoreOptions
 from memorycore.search import LivingIndex, RecallFilters, SearchRequest, SearchResult, search
-from memorycore.store import intents, memories, open_database, sql
+from memorycore.store import memories, open_database, sql, upkeep
 from memorycore.store import vectors as vector_rows
 from memorycore.store.memories import to_ms
 
@@ -67,7 +68,7 @@ class MemoryCore:
         self.db = open_database(options.data_dir)
         self.embedding = embedding or EmbeddingService(embed_choice(options))
         self._index = LivingIndex(self.db, self.embedding, namespaces=self.namespaces) if long_lived else None
-        self.tiers: dict[Target, HotTier] = {target: self._tier(target) for target in TARGETS}
+        self.tiers: dict[Target, HotTier] = {target: open_tier(self.db, options, target, clock()) for target in TARGETS}
         self._admission = intake.Admission(
             db=self.db,
             embedding=self.embedding,
@@ -79,7 +80,7 @@ class MemoryCore:
         self.cold = LocalColdStore(
             self.db, namespace=options.namespace, find=self._find_cold, clock=clock, new_id=new_id
         )
-        self.background = Background(prepare=self.queue_missing_vectors, work=self._work) if long_lived else None
+        self.background = Background(prepare=self._prepare, work=self._work) if long_lived else None
 
     @classmethod
     def open(cls, options: CoreOptions, *, long_lived: bool) -> Self:
@@ -148,26 +149,33 @@ class MemoryCore:
         *,
         top_k: int = 5,
         filters: RecallFilters | None = None,
+        viewer_session: str = "",
         explain: bool = False,
         log: bool = True,
     ) -> answers.Recalled:
-        """Search hot and cold, best first. ``log`` False leaves no trace of the question (bulk, dry runs)."""
+        """Search hot and cold, best first.
+
+        ``viewer_session`` sees memories of that session too, which nobody else does. ``log`` False leaves no trace of
+        the question (bulk, dry runs).
+        """
         self.touch()
-        result = self._search(query, top_k=top_k, filters=filters, explain=explain)
+        request = SearchRequest(
+            namespaces=self.namespaces,
+            top_k=top_k,
+            filters=filters or RecallFilters(),
+            viewer_session=viewer_session,
+            explain=explain,
+        )
+        result = self._search(query, request)
         with self.db.read() as c:
             found = memories.by_seq(c, [hit.seq for hit in result.hits], self.namespaces)
         if log and result.hits:
             self._note_uses([hit.seq for hit in result.hits])
         return reply.recalled(result, found, explain=explain)
 
-    def _search(
-        self, query: str, *, top_k: int, filters: RecallFilters | None = None, explain: bool = False
-    ) -> SearchResult:
-        if not 1 <= top_k <= MOST_RESULTS:
-            raise InvalidInput(field="top_k", why="not_between", least=1, most=MOST_RESULTS, value=top_k)
-        request = SearchRequest(
-            namespaces=self.namespaces, top_k=top_k, filters=filters or RecallFilters(), explain=explain
-        )
+    def _search(self, query: str, request: SearchRequest) -> SearchResult:
+        if not 1 <= request.top_k <= MOST_RESULTS:
+            raise InvalidInput(field="top_k", why="not_between", least=1, most=MOST_RESULTS, value=request.top_k)
         return search(
             sanitise(query),
             db=self.db,
@@ -179,7 +187,8 @@ class MemoryCore:
         )
 
     def _find_cold(self, query: str, top_k: int) -> list[tuple[int, float]]:
-        result = self._search(query, top_k=top_k, filters=RecallFilters(tier="cold"))
+        request = SearchRequest(namespaces=self.namespaces, top_k=top_k, filters=RecallFilters(tier="cold"))
+        result = self._search(query, request)
         return [(hit.seq, hit.score) for hit in result.hits]
 
     def _note_uses(self, seqs: Sequence[int]) -> None:
@@ -259,7 +268,7 @@ class MemoryCore:
         self.touch()
         memory = self._named(id_or_query)
         if memory is None:
-            result = self._search(id_or_query, top_k=5)
+            result = self._search(id_or_query, SearchRequest(namespaces=self.namespaces, top_k=5))
             with self.db.read() as c:
                 found = memories.by_seq(c, [hit.seq for hit in result.hits], self.namespaces)
             return reply.candidates(result, found)
@@ -400,8 +409,9 @@ class MemoryCore:
         """Make vectors that are missing, one round."""
         return vectors.fill(self.db, self.embedding, clock=self._clock, limit=limit, timeout_s=timeout_s)
 
-    def queue_missing_vectors(self) -> None:
-        """After the model is known: queue every text that has no vector of it."""
+    def _prepare(self) -> None:
+        """Once at the start of a long life: fold old uses; when the model is known, queue what has no vector of it."""
+        upkeep.fold_uses(self.db)
         name = self.embedding.fingerprint()
         if name is not None:
             vectors.queue_missing(self.db, name, self._clock())
@@ -454,48 +464,11 @@ class MemoryCore:
             raise NotFound(id=id_or_text, why=messages.text(f"state.{found.state}", self.options.language))
         return found
 
-    def _tier(self, target: Target) -> HotTier:
-        options = self.options
-        path = options.hot_dir / FILE_NAMES[target]
-        tier = HotTier(
-            id=0,
-            namespace=options.namespace,
-            target=target,
-            path=path,
-            limit=options.hot_limits[target].chars,
-            snapshots=options.data_dir / "snapshots",
-            resident=timedelta(days=options.resident_days),
-            lock_timeout_s=options.lock_timeout_s,
-        )
-        with self.db.read() as c:
-            known = intents.find_tier(c, tier.directory, target)
-        if known is None:
-            with self.db.write() as c:
-                known = intents.tier_row(c, options.namespace, tier.directory, target, self._clock())
-        return replace(tier, id=known.id, snapshots=tier.snapshots / f"{options.namespace}-{known.id}")
-
     def _tier_of(self, memory: Memory) -> HotTier:
         tier = self.tiers[memory.target]
         if memory.hot_tier not in {None, tier.id}:
             raise NotAvailable(what=memory.id, why="other_hot_directory")
         return tier
-
-
-def embed_choice(options: CoreOptions) -> EmbedChoice:
-    """The choice of the model, from the options. Proofs and calibrations are kept in the data directory."""
-    chosen = options.embed
-    bundled = chosen.model in BUNDLED_MODELS and not chosen.url
-    return EmbedChoice(
-        backend=cast("Any", chosen.model) if bundled else "endpoint",
-        url=chosen.url,
-        model="" if bundled else chosen.model,
-        key=chosen.key,
-        dimensions=chosen.dimensions,
-        query_prefix=chosen.query_prefix or None,
-        passage_prefix=chosen.passage_prefix or None,
-        timeout_s=chosen.timeout_s,
-        cache_dir=options.data_dir,
-    )
 
 
 def memory_after(memory: Memory, changes: Mapping[str, Any]) -> Memory:

@@ -68,9 +68,6 @@ UPDATE job SET not_before = :not_before, lease_until = 0, last_error = :error WH
 SELECT count(*) FILTER (WHERE dead = 0), count(*) FILTER (WHERE dead = 1) FROM job
 WHERE kind = :kind AND namespace IN (SELECT value FROM json_each(:namespaces));
 
--- name: next_job_at (all namespaces: only a time leaves)
-SELECT min(max(not_before, lease_until)) FROM job WHERE kind = :kind AND dead = 0;
-
 -- name: job_still_wanted (all namespaces: compares the text that the job was taken with)
 SELECT 1 FROM job j JOIN memory m ON m.seq = j.memory_seq
 WHERE j.id = :id AND m.state = 'active' AND m.content = :content;

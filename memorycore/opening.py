@@ -1,0 +1,48 @@
+"""The parts that a core is opened with, made from its options."""
+
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import Any, cast
+
+from memorycore.domain.memory import Target
+from memorycore.embed import EmbedChoice
+from memorycore.hot.tier import FILE_NAMES, HotTier
+from memorycore.options import BUNDLED_MODELS, CoreOptions
+from memorycore.store import Database, intents
+
+
+def embed_choice(options: CoreOptions) -> EmbedChoice:
+    """The choice of the model, from the options. Proofs and calibrations are kept in the data directory."""
+    chosen = options.embed
+    bundled = chosen.model in BUNDLED_MODELS and not chosen.url
+    return EmbedChoice(
+        backend=cast("Any", chosen.model) if bundled else "endpoint",
+        url=chosen.url,
+        model="" if bundled else chosen.model,
+        key=chosen.key,
+        dimensions=chosen.dimensions,
+        query_prefix=chosen.query_prefix or None,
+        passage_prefix=chosen.passage_prefix or None,
+        timeout_s=chosen.timeout_s,
+        cache_dir=options.data_dir,
+    )
+
+
+def open_tier(db: Database, options: CoreOptions, target: Target, now: datetime) -> HotTier:
+    """One hot file with its row in the store, which is made at first contact."""
+    tier = HotTier(
+        id=0,
+        namespace=options.namespace,
+        target=target,
+        path=options.hot_dir / FILE_NAMES[target],
+        limit=options.hot_limits[target].chars,
+        snapshots=options.data_dir / "snapshots",
+        resident=timedelta(days=options.resident_days),
+        lock_timeout_s=options.lock_timeout_s,
+    )
+    with db.read() as c:
+        known = intents.find_tier(c, tier.directory, target)
+    if known is None:
+        with db.write() as c:
+            known = intents.tier_row(c, options.namespace, tier.directory, target, now)
+    return replace(tier, id=known.id, snapshots=tier.snapshots / f"{options.namespace}-{known.id}")
