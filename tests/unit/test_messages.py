@@ -1,10 +1,12 @@
 """Both languages say the same things, and every code has its sentence."""
 
 import re
+from pathlib import Path
 
 import pytest
 
 from memorycore import errors, messages
+from memorycore.embed import CHOICE_CODES, FAILURE_CODES
 from memorycore.errors import MemoryCoreError
 from memorycore.options import Language
 from memorycore.settings import Settings
@@ -76,3 +78,27 @@ def test_a_refusal_carries_code_sentence_and_whether_to_try_again() -> None:
     problem = messages.problem(errors.StoreBusy(path="/db", waited_s=5), "en")
     assert (problem["ok"], problem["code"], problem["retryable"]) == (False, "store_busy", True)
     assert "Nothing was changed" in problem["message"]
+
+
+SOURCE = "\n".join(path.read_text(encoding="utf-8") for path in Path(messages.__file__).parents[1].rglob("*.py"))
+
+
+@pytest.mark.parametrize(
+    ("pattern", "table"),
+    [
+        (r"""(?:messages\.(?:text|reason)|\bword)\(\s*"([a-z_]+(?:\.[a-z_]+)?)["\s]""", ""),
+        (r"""Reason\(\s*(?:code=)?"([a-z_]+)\"""", ""),
+        (r"""\bwhy="([^"]+)\"""", "why."),
+        (r"""Finding\(level=\S+, code="([a-z_]+)\"""", "doctor."),
+    ],
+)
+def test_every_code_in_the_source_has_a_text(pattern: str, table: str) -> None:
+    used = {table + code for code in re.findall(pattern, SOURCE)}
+    assert used
+    assert sorted(code for code in used if not messages.has(code, "en")) == []
+
+
+def test_every_state_of_a_model_has_a_text() -> None:
+    for code in (*CHOICE_CODES, *FAILURE_CODES):
+        assert messages.has(f"degraded.{code}", "en"), code
+        assert "{why}" not in messages.text(f"degraded.{code}", "zh")
