@@ -254,7 +254,7 @@ class MemoryCore:
         if "content" not in changes:
             return
         if memory.residence == "hot" and (why := why_not_hot(changes["content"], limit=self._tier_of(memory).limit)):
-            raise InvalidInput(field="content", why=why)
+            raise InvalidInput(field="content", why="scanner" if why.startswith("scanner_") else why)
         with self.db.read() as c:
             other = intake.known(c, memory_after(memory, changes))
         if other is not None and other.id != memory.id:

@@ -57,7 +57,7 @@ def error_text(error: MemoryCoreError, lang: Language) -> str:
     words = catalogue(lang)
     facts = dict(error.facts)
     if isinstance(why := facts.get("why"), str):
-        facts["why"] = fill(words.get(f"why.{why}", why), facts)  # a system's own words stay as they are
+        facts["why"] = fill(words.get(f"why.{why}", words.get(why, why)), facts)  # a system's own words stay as they are
     return fill(words.get(error.code, words["error"]), facts)
 
 
