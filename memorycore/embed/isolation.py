@@ -31,18 +31,21 @@ def embed_each(embed: Callable[[Sequence[str]], Vectors], texts: Sequence[str]) 
     return _one_by_one(embed, texts)
 
 
-def embed_whole(embedder: Embedder, texts: Sequence[str]) -> list[Vectors | EmbeddingError]:
+def embed_whole(
+    embedder: Embedder, texts: Sequence[str], *, between: Callable[[], None] = lambda: None
+) -> list[Vectors | EmbeddingError]:
     """For each text the vectors of all its parts, ``[parts, width]``, or the reason why it has none.
 
     A text whose parts are refused is cut smaller, three times at most. A size that works is kept for later texts.
+    ``between`` is called between two calls of the model for one long text, which may take a minute in all.
     """
     cuts = [cut(text, limit=embedder.part_tokens, count=embedder.count_tokens) for text in texts]
     short = iter(_embed_short(embedder, [pieces[0] for pieces in cuts if len(pieces) == 1]))
     results: list[Vectors | EmbeddingError] = []
     for text, pieces in zip(texts, cuts, strict=True):
-        result = next(short) if len(pieces) == 1 else _embed_parts(embedder, pieces)
+        result = next(short) if len(pieces) == 1 else _embed_parts(embedder, pieces, between)
         if isinstance(result, EmbeddingError) and why_of(result) in _SMALLER_PARTS_MAY_HELP:
-            result = _embed_smaller(embedder, text, result)
+            result = _embed_smaller(embedder, text, result, between)
         results.append(result)
     return results
 
@@ -76,13 +79,15 @@ def _embed_short(embedder: Embedder, texts: Sequence[str]) -> list[Vectors | Emb
     return results
 
 
-def _embed_parts(embedder: Embedder, parts: Sequence[str]) -> Vectors | EmbeddingError:
+def _embed_parts(embedder: Embedder, parts: Sequence[str], between: Callable[[], None]) -> Vectors | EmbeddingError:
     """The parts of one text, ``[parts, width]``. Ends at the first part without a vector: half a text is none."""
     import numpy as np
 
     rows: list[Vectors] = []
     for start in range(0, len(parts), embedder.batch_size):
         batch = parts[start : start + embedder.batch_size]
+        if start:
+            between()
         try:
             rows.extend(embedder.embed_passages(batch))
         except EmbeddingError as error:
@@ -96,12 +101,14 @@ def _embed_parts(embedder: Embedder, parts: Sequence[str]) -> Vectors | Embeddin
     return np.stack(rows)
 
 
-def _embed_smaller(embedder: Embedder, text: str, refusal: EmbeddingError) -> Vectors | EmbeddingError:
+def _embed_smaller(
+    embedder: Embedder, text: str, refusal: EmbeddingError, between: Callable[[], None]
+) -> Vectors | EmbeddingError:
     tokens = min(embedder.part_tokens, embedder.count_tokens(text))
     result: Vectors | EmbeddingError = refusal
     for _ in range(_HALVINGS):
         tokens //= 2
-        result = _embed_parts(embedder, cut(text, limit=tokens, count=embedder.count_tokens))
+        result = _embed_parts(embedder, cut(text, limit=tokens, count=embedder.count_tokens), between)
         if not isinstance(result, EmbeddingError):
             if why_of(refusal) == "too_long":
                 embedder.part_tokens = min(embedder.part_tokens, tokens)

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from memorycore.embed.contract import Vectors
     from memorycore.errors import EmbeddingError
 
+_QUICK_CHARS = 1000
 _KEPT_BYTES = 16 * 1024 * 1024
 
 
@@ -68,6 +69,13 @@ class Lane:
             if taken and chars > most_chars:
                 break
             taken.append(queue.popleft())
+        return taken
+
+    def take_quick(self, most: int) -> list[Job]:
+        """Urgent jobs that are done in no time, for between the parts of a long text."""
+        taken: list[Job] = []
+        while len(taken) < most and self._urgent and len(self._urgent[0].text) <= _QUICK_CHARS:
+            taken.append(self._urgent.popleft())
         return taken
 
     def finish(self, job: Job, result: Vectors | EmbeddingError, *, keep: bool) -> None:

@@ -44,8 +44,8 @@ def survives_self_test(*, distribution: str, cache_dir: Path | None) -> bool:
     known = _recall(cache_dir, key)
     if known is not None:
         return known == "passed"
-    if not sys.executable:
-        return True
+    if not Path(sys.executable).stem.lower().startswith("python"):
+        return True  # inside another program, which is not to be started twice
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(entry for entry in sys.path if entry)}
     try:
         child = subprocess.run(

@@ -11,6 +11,7 @@ import atexit
 import logging
 import threading
 import time
+from functools import partial
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from memorycore.domain.text import sanitise
@@ -238,7 +239,7 @@ class EmbeddingService:
         """Load, again and again if need be; then embed texts until the service is closed."""
         while not self._stopping.is_set() and self._loaded.embedder is None and self._state != "off":
             self._try_to_load()
-        self._serve(self._texts, embed_whole)
+        self._serve(self._texts, self._embed_texts)
 
     def _serve_questions(self) -> None:
         self._serve(self._questions, _embed_questions)
@@ -261,6 +262,17 @@ class EmbeddingService:
                 self._give_up(EmbeddingError(model="", why="off"))
             self._changed.notify_all()
 
+    def _embed_texts(self, embedder: Embedder, texts: Sequence[str]) -> list[Vectors | EmbeddingError]:
+        """Embed texts; between the parts of a long one, short ones that somebody waits for."""
+
+        def quick_ones() -> None:
+            with self._changed:
+                jobs = self._texts.take_quick(embedder.batch_size)
+            if jobs:
+                self._work(self._texts, jobs, lambda texts: embed_whole(embedder, texts))
+
+        return embed_whole(embedder, texts, between=quick_ones)
+
     def _serve(self, lane: Lane, embed: Callable[[Embedder, Sequence[str]], list[Vectors | EmbeddingError]]) -> None:
         while True:
             with self._changed:
@@ -269,16 +281,20 @@ class EmbeddingService:
                 if self._stopping.is_set() or embedder is None:
                     return
                 jobs = lane.take(embedder.batch_size, most_chars=_MOST_CHARS_A_CALL)
-            texts = [job.text for job in jobs]
-            done = self._guarded(lambda embedder=embedder, texts=texts: embed(embedder, texts))
-            results = [done] * len(jobs) if isinstance(done, EmbeddingError) else done
-            with self._changed:
-                self._note(results)
-                for job, result in zip(jobs, results, strict=True):
-                    if not isinstance(result, EmbeddingError):
-                        result.setflags(write=False)  # it is shared with every later caller
-                    lane.finish(job, result, keep=not isinstance(result, EmbeddingError))
-                self._changed.notify_all()
+            self._work(lane, jobs, partial(embed, embedder))
+
+    def _work(
+        self, lane: Lane, jobs: list[Job], embed: Callable[[Sequence[str]], list[Vectors | EmbeddingError]]
+    ) -> None:
+        done = self._guarded(lambda: embed([job.text for job in jobs]))
+        results = [done] * len(jobs) if isinstance(done, EmbeddingError) else done
+        with self._changed:
+            self._note(results)
+            for job, result in zip(jobs, results, strict=True):
+                if not isinstance(result, EmbeddingError):
+                    result.setflags(write=False)  # it is shared with every later caller
+                lane.finish(job, result, keep=not isinstance(result, EmbeddingError))
+            self._changed.notify_all()
 
     def _note(self, results: Sequence[Vectors | EmbeddingError]) -> None:
         """Learn from a batch whether the service works: an answer proves it, one text's failure proves nothing."""
@@ -297,8 +313,9 @@ class EmbeddingService:
         self._failures = min(self._failures + 1, 10)
         self._failed_at = time.monotonic()
         self._rest_until = self._failed_at + min(rest_s, _LONGEST_REST_S)
+        news = self._failure is None or why_of(self._failure) != why_of(error)
         self._state, self._failure = "failed", error
-        _log.warning("embedding failed: %s", error)
+        _log.log(logging.WARNING if news else logging.DEBUG, "embedding failed: %s", error)
         self._changed.notify_all()
 
     def _give_up(self, error: EmbeddingError) -> None:

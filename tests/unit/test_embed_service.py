@@ -111,6 +111,21 @@ def test_what_somebody_waits_for_goes_before_what_nobody_waits_for() -> None:
         assert model.embedded == ["first", "urgent", "third", "second"]
 
 
+def test_a_short_text_is_not_kept_waiting_by_a_very_long_one() -> None:
+    model = Held(batch_size=1)
+    model.open.clear()
+    with serving(model) as service:
+        long = "A sentence of seven words, no more. " * 300
+        service.passages([long], timeout_s=0)
+        assert wait_for(lambda: len(model.embedded) == 1)
+        service.passages(["short"], timeout_s=0)
+        model.open.set()
+        [rows] = service.passages([long], timeout_s=None)
+        assert not isinstance(rows, EmbeddingError)
+        assert model.embedded.index("short") == 1
+        assert len(model.embedded) == len(rows) + 1
+
+
 def test_equal_texts_are_embedded_once() -> None:
     model = Held()
     with serving(model) as service:
