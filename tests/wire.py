@@ -69,6 +69,7 @@ class Wire:
         if self.process.poll() is None:
             self.process.kill()
         self.wait(5)
+        sys.stderr.write(self.errors)  # shown when the test fails
 
     def initialize(self) -> dict[str, Any]:
         asked = {

@@ -24,6 +24,18 @@ from memorycore.server.tools import STORE_BYTES, ToolSpec
 _log = logging.getLogger(__name__)
 LEAST_BYTES = 500
 NAMED_EXTRAS = 5
+WHY = {
+    "missing": "missing",
+    "string_type": "not_text",
+    "float_type": "not_a_number",
+    "float_parsing": "not_a_number",
+    "int_type": "not_whole",
+    "int_parsing": "not_whole",
+    "int_from_float": "not_whole",
+    "bool_type": "not_yes_or_no",
+    "bool_parsing": "not_yes_or_no",
+    "list_type": "not_words",
+}
 
 
 class ToolFaultError(Exception):
@@ -72,7 +84,7 @@ def _checked(tool: ToolSpec, arguments: Mapping[str, Any]) -> asks.Ask:
         field = ".".join(str(part) for part in first["loc"]) or "arguments"
         if first["type"] == asks.UNKNOWN_WORD:
             raise InvalidInput(field=field, why="unknown value", allowed=first.get("ctx", {}).get("allowed")) from None
-        raise InvalidInput(field=field, why=first["msg"]) from None
+        raise InvalidInput(field=field, why=WHY.get(first["type"], first["msg"])) from None
 
 
 def _fault(tool: ToolSpec, error: Exception, language: Language) -> ToolFaultError:

@@ -72,14 +72,21 @@ def recall(core: "MemoryCore", ask: asks.Recall, caller: Caller) -> Answer:
         author=ask.author,
     )
     top_k = min(max(ask.top_k, 1), asks.MOST_RESULTS)
-    answer = predecessor.recalled(core.recall(ask.query, top_k=top_k, filters=filters, explain=ask.explain))
-    return {**answer, "results": [_without_own_name(found, caller) for found in answer["results"]]}
+    found = core.recall(
+        ask.query,
+        top_k=top_k,
+        filters=filters,
+        viewer_session=ask.session_id or caller.session_id,
+        explain=ask.explain,
+    )
+    answer = predecessor.recalled(found)
+    return {**answer, "results": [_without_own_name(item, caller) for item in answer["results"]]}
 
 
-def _without_own_name(found: Mapping[str, Any], caller: Caller) -> Mapping[str, Any]:
+def _without_own_name(item: Mapping[str, Any], caller: Caller) -> Mapping[str, Any]:
     """Author and session are left out where they only say: stored by you, in this session. They cost context."""
     own = {"author": caller.name, "session_id": caller.session_id}
-    return {key: value for key, value in found.items() if key not in own or own[key] != value}
+    return {key: value for key, value in item.items() if key not in own or own[key] != value}
 
 
 def memory_audit(core: "MemoryCore", ask: asks.Audit, _caller: Caller) -> Answer:

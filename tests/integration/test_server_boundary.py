@@ -28,9 +28,9 @@ def options(home: Path, language: Language = "en") -> CoreOptions:
     )
 
 
-def caller_of(desk: Desk) -> Call:
+def caller_of(desk: Desk, connection: str = "connection-1") -> Call:
     def call(tool: str, **arguments: Any) -> dict[str, Any]:
-        text = answer_tool(desk, BY_NAME[f"memorycore_{tool}"], arguments, caller("Test Client", "session-1"))
+        text = answer_tool(desk, BY_NAME[f"memorycore_{tool}"], arguments, caller("Test Client", connection))
         return json.loads(text)
 
     return call
@@ -116,6 +116,17 @@ def test_author_session_and_actor_come_from_the_connection(call: Call) -> None:
     assert (fields["author"], fields["session_id"]) == ("Ada", "s-7")
 
 
+def test_what_is_for_one_session_is_seen_by_that_connection_only(tmp_path: Path) -> None:
+    desk = Desk(lambda: MemoryCore.open(options(tmp_path), long_lived=True), language="en")
+    mine, other = caller_of(desk, "connection-1"), caller_of(desk, "connection-2")
+    mine("store_fact", content="The guest network is called Puffin", scope="session")
+    assert [found["content"] for found in mine("recall", query="guest network Puffin")["results"]] == [
+        "The guest network is called Puffin"
+    ]
+    assert other("recall", query="guest network Puffin")["results"] == []
+    desk.close(grace_s=1)
+
+
 def test_importance_left_out_is_estimated_and_given_is_kept(call: Call) -> None:
     left_out = call("inspect", id=call("store_fact", content="The ferry to Hoy runs on Tuesdays")["id"])
     given_one = call(
@@ -162,7 +173,9 @@ def test_a_refusal_is_a_result_with_code_and_sentence(
 
 def test_refusals_speak_the_configured_language(tmp_path: Path) -> None:
     desk = Desk(lambda: MemoryCore.open(options(tmp_path, "zh"), long_lived=True), language="zh")
-    assert "没有" in caller_of(desk)("inspect", id="nobody")["message"]
+    call = caller_of(desk)
+    assert "没有" in call("inspect", id="nobody")["message"]
+    assert "importance 应为数字" in call("store_fact", content="x", importance="very")["message"]
     desk.close(grace_s=1)
 
 

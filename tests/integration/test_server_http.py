@@ -54,7 +54,8 @@ def serving(home: Path) -> Generator[Running]:
     finally:
         if process.poll() is None:
             process.terminate()
-        process.communicate(timeout=10)
+        _, errors = process.communicate(timeout=10)
+        sys.stderr.write(errors)  # shown when the test fails
 
 
 def post(url: str, message: Mapping[str, Any], **headers: str) -> httpx.Response:
