@@ -169,7 +169,7 @@ class MemoryCore:
         result = self._search(query, request)
         with self.db.read() as c:
             found = memories.by_seq(c, [hit.seq for hit in result.hits], self.namespaces)
-        if log and result.hits:
+        if log and self.options.activity_log and result.hits:
             self._note_uses([hit.seq for hit in result.hits])
         return reply.recalled(result, found, explain=explain)
 

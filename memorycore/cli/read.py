@@ -56,9 +56,14 @@ def recall(  # noqa: PLR0913 a parameter is an option of the command
     )
     with shell.core(with_model=True) as core:
         if from_file is not None:
-            asked = {"top_k": top_k, "filters": filters, "explain": explain, "log": False}
+            asked = {
+                "top_k": top_k, "filters": filters, "viewer_session": session_id or "", "explain": explain,
+                "log": False,
+            }  # fmt: skip
             raise typer.Exit(0 if _recall_many(shell, core, from_file, asked) else 1)
-        answer = core.recall(query or "", top_k=top_k, filters=filters, explain=explain)
+        answer = core.recall(
+            query or "", top_k=top_k, filters=filters, viewer_session=session_id or "", explain=explain
+        )
     if json:
         shell.emit(answer)
         return

@@ -1,9 +1,11 @@
 """recall, status, audit, inspect, trash, export."""
 
+import contextlib
 import json
 from pathlib import Path
 from typing import Any
 
+import apsw
 import pytest
 from rich.cells import cell_len
 
@@ -46,6 +48,24 @@ def test_questions_in_bulk_are_answered_in_order(filled: CommandLine) -> None:
     assert [answer.get("line") for answer in ran.answers] == [None, 2, 3, None, None]
     assert [len(answer["results"]) for answer in ran.answers] == [1, 0, 0, 0, 1]
     assert {"id", "ref", "refs", "tier", "score", "content"} <= ran.answers[0]["results"][0].keys()
+
+
+def test_a_recall_leaves_a_trace_only_where_that_is_wanted(filled: CommandLine) -> None:
+    def traces() -> int:
+        with contextlib.closing(apsw.Connection(str(filled.data / "memorycore.db"))) as c:
+            return int(next(iter(c.execute("SELECT count(*) FROM memory_use")))[0])
+
+    filled("recall", "office lease", ACTIVITY_LOG_ENABLED="0")
+    filled("recall", "--from", "-", stdin=lines([{"query": "office lease"}]))
+    assert traces() == 0
+    filled("recall", "office lease")
+    assert traces() > 0
+
+
+def test_a_memory_of_one_session_is_found_with_that_session_only(filled: CommandLine) -> None:
+    filled("store", "The blue theme is on", "--scope", "session", "--session", "s-1")
+    assert filled("recall", "blue theme", "--json").answer["results"] == []
+    assert filled("recall", "blue theme", "--session", "s-1", "--json").answer["results"]
 
 
 def test_explain_shows_how_a_score_came_about(filled: CommandLine) -> None:
