@@ -1,6 +1,7 @@
 """A home of its own for each page, with ``memorycore`` on the path."""
 
 import os
+import shutil
 import sys
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from tests.docs.pages import ROOT
 def home(tmp_path: Path) -> Path:
     folder = tmp_path / "home"
     folder.mkdir()
+    shutil.copytree(ROOT / "examples", folder / "examples", ignore=shutil.ignore_patterns("__pycache__"))
     return folder
 
 
