@@ -145,15 +145,20 @@ def bad_answer(bad: Bad, shell: "Shell") -> dict[str, Any]:
     return answer | {"line": bad.number, "status": "error", "code": bad.error.code, "message": sentence}
 
 
-def request_of(content: Mapping[str, Any], *, zone: tzinfo) -> Draft | Memory:
-    """One line of ``store --from``: something new, or a memory that ``export`` wrote, with all that it had.
+def filled(content: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
+    """A line with what was ``given`` for all lines, where it does not say that itself."""
+    return {**given, **{name: value for name, value in content.items() if value is not None}}
+
+
+def request_of(content: Mapping[str, Any], given: Mapping[str, Any], *, zone: tzinfo) -> Draft | Memory:
+    """One line of ``store --from``: something new, or a memory that ``export`` wrote, exactly as it was.
 
     Raises:
         InvalidInput: A field has an impossible value.
     """
     from memorycore import transfer
 
-    return transfer.from_line(content) if transfer.MARK in content else draft_of(content, zone=zone)
+    return transfer.from_line(content) if transfer.MARK in content else draft_of(filled(content, given), zone=zone)
 
 
 def draft_of(content: Mapping[str, Any], *, zone: tzinfo) -> Draft:

@@ -2,6 +2,7 @@
 
 import sys
 from collections import Counter
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
@@ -49,17 +50,17 @@ def store(  # noqa: PLR0913 a parameter is an option of the command
     shell = Shell(as_json=json)
     if (text is None) == (from_file is None):
         raise InvalidInput(field="TEXT", why="one_of_text_or_from")
-    if from_file is not None:
-        with shell.core(with_model=True) as core:
-            ended_well = _store_many(shell, core, from_file)
-        raise typer.Exit(0 if ended_well else 1)
-    content = read_stdin() if text == "-" else text
     given: dict[str, Any] = {
-        "content": content, "target": target, "importance": importance, "kind": kind, "policy": policy, "tags": tags,
+        "target": target, "importance": importance, "kind": kind, "policy": policy, "tags": tags,
         "occurred_at": occurred_at, "valid_from": valid_from, "valid_until": valid_until, "session_id": session_id,
         "scope": scope, "author": author, "source": source,
     }  # fmt: skip
-    draft = bulk.draft_of(given, zone=shell.settings.zone())
+    if from_file is not None:
+        with shell.core(with_model=not dry_run) as core:
+            ended_well = _store_many(shell, core, from_file, given, dry_run=dry_run)
+        raise typer.Exit(0 if ended_well else 1)
+    content = read_stdin() if text == "-" else text
+    draft = bulk.draft_of({**given, "content": content}, zone=shell.settings.zone())
     with shell.core(with_model=not dry_run) as core:  # else the vector would wait for somebody else's process
         answer = core.remember(draft, actor=ACTOR, dry_run=dry_run)
     if json:
@@ -90,18 +91,25 @@ def read_stdin() -> str:
     raise InvalidInput(field="TEXT", why="not_utf8")
 
 
-def _store_many(shell: Shell, core: "MemoryCore", file: str) -> bool:
-    """Whether every line could be used."""
+def _store_many(shell: Shell, core: "MemoryCore", file: str, given: Mapping[str, Any], *, dry_run: bool) -> bool:
+    """Whether every line could be used. ``given``: what holds for lines that do not say it themselves."""
     from memorycore.cli import bulk, shown
 
     zone = shell.settings.zone()
     counts: Counter[str] = Counter()
     with bulk.lines_of(file, shell) as lines:
-        results = bulk.each(
-            lines,
-            lambda content: bulk.request_of(content, zone=zone),
-            lambda drafts: core.remember_many(drafts, actor=ACTOR),
-        )
+        if dry_run:
+            results = bulk.each(
+                lines,
+                lambda content: bulk.draft_of(bulk.filled(content, given), zone=zone),
+                lambda drafts: (core.remember(draft, actor=ACTOR, dry_run=True) for draft in drafts),
+            )
+        else:
+            results = bulk.each(
+                lines,
+                lambda content: bulk.request_of(content, given, zone=zone),
+                lambda requests: core.remember_many(requests, actor=ACTOR),
+            )
         for result in results:
             if isinstance(result, bulk.Bad):
                 counts["error"] += 1

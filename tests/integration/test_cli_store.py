@@ -91,6 +91,20 @@ def test_every_line_is_answered_in_order_and_a_bad_one_with_its_number(mc: Comma
     assert all(good <= answer.keys() for answer in ran.answers if answer["status"] != "error")
 
 
+def test_options_hold_for_lines_that_do_not_say_it_themselves(mc: CommandLine) -> None:
+    rows = lines([{"content": RULE, "author": "Li"}, {"content": FACT, "author": None}])
+    ids = [answer["id"] for answer in mc("store", "--from", "-", "--author", "Mei", "--json", stdin=rows).answers]
+    assert [mc("inspect", one, "--json").answer["fields"]["author"] for one in ids] == ["Li", "Mei"]
+
+
+def test_a_trial_of_many_stores_nothing(mc: CommandLine) -> None:
+    ran = mc(
+        "store", "--from", "-", "--dry-run", "--json", stdin=lines([{"content": RULE, "id": 1}, {"content": FACT}])
+    )
+    assert [answer["dry_run"] for answer in ran.answers] == [True, True]
+    assert mc("status", "--json").answer["memories"] == 0
+
+
 def test_a_second_run_stores_nothing_twice(mc: CommandLine) -> None:
     rows = lines(
         [
