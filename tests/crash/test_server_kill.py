@@ -46,8 +46,8 @@ class Writer:
                     self.refusals.append(f"{answer.get('code')}: {answer.get('message')}")
 
 
-def environment(home: Path) -> dict[str, str]:
-    return server_env(home, MEMORYCORE_EMBED_MODEL="none")
+def environment(home: Path, model: str) -> dict[str, str]:
+    return server_env(home, MEMORYCORE_EMBED_MODEL=model)
 
 
 def contents_of(round_number: int, writer: int) -> list[str]:
@@ -61,9 +61,9 @@ def contents_of(round_number: int, writer: int) -> list[str]:
     return [kinds[number % 4].format(n=number, w=writer, r=round_number) for number in range(STORES)]
 
 
-def one_round(home: Path, number: int, chance: random.Random) -> dict[str, str]:
+def one_round(home: Path, model: str, number: int, chance: random.Random) -> dict[str, str]:
     """Four servers store at once, two are killed at a moment nobody chose; what was acknowledged comes back."""
-    env = environment(home)
+    env = environment(home, model)
     writers = [Writer(Wire(env), contents_of(number, index)) for index in range(SERVERS)]
     try:
         for writer in writers:
@@ -94,9 +94,9 @@ def one_round(home: Path, number: int, chance: random.Random) -> dict[str, str]:
             writer.wire.wait(10)
 
 
-def check(home: Path, acknowledged: Mapping[str, str]) -> None:
+def check(home: Path, model: str, acknowledged: Mapping[str, str]) -> None:
     """Every acknowledged text is there once, the files parse, the database is sound."""
-    with MemoryCore.open(load_settings(environment(home)).core_options(), long_lived=False) as core:
+    with MemoryCore.open(load_settings(environment(home, model)).core_options(), long_lived=False) as core:
         found = Counter(str(line["content"]) for line in core.export())
         usage = core.usage()
     assert not [content for content in acknowledged if found[content] != 1]
@@ -120,8 +120,8 @@ def test_two_of_four_servers_are_killed_and_every_acknowledged_memory_is_there_o
     chance = random.Random(20260728)
     acknowledged: dict[str, str] = {}
     for number in range(2):
-        acknowledged |= one_round(tmp_path, number, chance)
-        check(tmp_path, acknowledged)
+        acknowledged |= one_round(tmp_path, "none", number, chance)
+        check(tmp_path, "none", acknowledged)
 
 
 @pytest.mark.soak
@@ -130,8 +130,8 @@ def test_twenty_rounds_of_killing_lose_nothing(tmp_path: Path) -> None:
     chance = random.Random()
     acknowledged: dict[str, str] = {}
     for number in range(ROUNDS):
-        acknowledged |= one_round(tmp_path, number, chance)
-        check(tmp_path, acknowledged)
+        acknowledged |= one_round(tmp_path, "auto", number, chance)
+        check(tmp_path, "auto", acknowledged)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="kills by signal")
