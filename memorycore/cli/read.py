@@ -170,12 +170,18 @@ def trash(*, json: Json = False) -> None:
 def export(
     file: Annotated[str | None, typer.Argument(metavar="FILE", show_default=False)] = None, *, json: Json = False
 ) -> None:
+    from memorycore.errors import StoreError
+
     shell = Shell(as_json=json)
     count = 0
     with shell.core() as core, written_lines(file) as write:
+        known = core.status()
+        expected = known["memories"] + known["usage"]["binned"]
         for line in core.export():
             write(line)
             count += 1
+        if count < expected:  # a file that lacks something must not take the place of a whole one
+            raise StoreError(path=str(core.db.path), why="export_short", count=count, expected=expected)
     shell.err.print(shell.word("say.exported", count=count, file=file))
 
 
