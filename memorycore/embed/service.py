@@ -39,9 +39,9 @@ _GOODBYE_S = 0.3
 # Failures that meet every text alike, and failures that do so when a whole batch meets them.
 _SERVICE_FAILURES = frozenset({
     "unreachable", "timeout", "unauthorised", "model_not_found", "model_not_named", "bad_url", "overloaded",
-    "wrong_width", "width_changed", "fault",
+    "wrong_width", "width_changed",
 })  # fmt: skip
-_SERVICE_FAILURES_IF_MANY = frozenset({"server_error", "bad_answer"})
+_SERVICE_FAILURES_IF_MANY = frozenset({"server_error", "bad_answer", "fault"})
 _MANY = 3
 
 
@@ -286,8 +286,7 @@ class EmbeddingService:
     def _work(
         self, lane: Lane, jobs: list[Job], embed: Callable[[Sequence[str]], list[Vectors | EmbeddingError]]
     ) -> None:
-        done = self._guarded(lambda: embed([job.text for job in jobs]))
-        results = [done] * len(jobs) if isinstance(done, EmbeddingError) else done
+        results = self._results(embed, [job.text for job in jobs])
         with self._changed:
             self._note(results)
             for job, result in zip(jobs, results, strict=True):
@@ -295,6 +294,17 @@ class EmbeddingService:
                     result.setflags(write=False)  # it is shared with every later caller
                 lane.finish(job, result, keep=not isinstance(result, EmbeddingError))
             self._changed.notify_all()
+
+    def _results(
+        self, embed: Callable[[Sequence[str]], list[Vectors | EmbeddingError]], texts: Sequence[str]
+    ) -> list[Vectors | EmbeddingError]:
+        """One result a text; when a model makes a mistake on a batch, each text is tried alone."""
+        done = self._guarded(lambda: embed(texts))
+        if not isinstance(done, EmbeddingError):
+            return done
+        if len(texts) == 1:
+            return [done]
+        return [result for text in texts for result in self._results(embed, [text])]
 
     def _note(self, results: Sequence[Vectors | EmbeddingError]) -> None:
         """Learn from a batch whether the service works: an answer proves it, one text's failure proves nothing."""
