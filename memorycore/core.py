@@ -64,6 +64,7 @@ class MemoryCore:
         self.namespaces = (options.namespace, intake.GLOBAL)
         self.problems: dict[Target, HotFileError] = {}
         self._clock = clock
+        self._queued_for = ""
         self._new_id = new_id
         self.db = open_database(options.data_dir)
         self.embedding = embedding or EmbeddingService(embed_choice(options))
@@ -410,13 +411,16 @@ class MemoryCore:
         return vectors.fill(self.db, self.embedding, clock=self._clock, limit=limit, timeout_s=timeout_s)
 
     def _prepare(self) -> None:
-        """Once at the start of a long life: fold old uses; when the model is known, queue what has no vector of it."""
+        """Once at the start of a long life: fold old uses, and wait for the model."""
         upkeep.fold_uses(self.db)
-        name = self.embedding.fingerprint()
-        if name is not None:
-            vectors.queue_missing(self.db, name, self._clock())
+        self.embedding.wait_ready(None)
 
     def _work(self) -> bool:
+        # An endpoint that was away at the start says which model it has when it first answers.
+        name = self.embedding.fingerprint(0)
+        if name is not None and name != self._queued_for:
+            vectors.queue_missing(self.db, name, self._clock())
+            self._queued_for = name
         done = self.fill_vectors()
         return bool(done.made or done.failed)
 

@@ -60,7 +60,7 @@ def status(core: "MemoryCore") -> answers.Status:
         "hot_dir": str(core.options.hot_dir),
         "data_dir": str(core.options.data_dir),
         "usage": figures,
-        "model": core.embedding.model or core.embedding.state,
+        "model": core.embedding.describe(),
         "database_bytes": upkeep.size_bytes(core.db),
         "memories": hot + cold,
         "purge_due": due,

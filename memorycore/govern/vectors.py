@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from memorycore.embed import EmbeddingService
 
-LEASE_MS = 120_000
+LEASE_MS = 300_000
 FIRST_PAUSE_MS = 5_000
 LONGEST_PAUSE_MS = 3_600_000
 AWAY_PAUSE_MS = 15_000
