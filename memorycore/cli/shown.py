@@ -139,11 +139,13 @@ def _found(shell: "Shell", number: int, item: "Found") -> None:
     date = (item.get("occurred_at") or item.get("created_at") or "")[:10]
     weak = shell.word("say.weak") if item.get("weak") else ""
     by = item.get("author", "")
-    facts = [tier, file, date, by, *item.get("tags", []), f"{item['score']:.2f}", weak, item["id"]]
-    shell.out.print(_inside(Text(" · ".join(fact for fact in facts if fact), style="dim"), by=4))
-    for name, value in item.get("why", {}).items():
-        shown = f"{value:.3f}" if isinstance(value, float) else ", ".join(value) if isinstance(value, list) else value
-        shell.out.print(_inside(Text(f"{name} {shown}", style="dim"), by=4))
+    _facts(shell, [tier, file, date, by, *item.get("tags", []), f"{item['score']:.2f}", weak], item["id"])
+    parts = {
+        name: f"{value:.3f}" if isinstance(value, float) else value_of(value)
+        for name, value in item.get("why", {}).items()
+    }
+    if parts:
+        shell.out.print(_inside(Text(_pairs(parts), style="dim"), by=4))
 
 
 def audited(shell: "Shell", answer: "Audited", *, verbose: bool) -> None:
@@ -239,8 +241,7 @@ def binned(shell: "Shell", answer: "Bin") -> None:
         shell.out.print(_columns((f"{number:>2}.", Text(item["content"])), padding=1))
         why = shell.word(f"bin.{item['reason']}") if messages.has(f"bin.{item['reason']}", "en") else item["reason"]
         until = shell.word("say.until", until=item["until"][:10])
-        facts = (why, item["trashed_at"][:10], until, item["id"])
-        shell.out.print(_inside(Text(" · ".join(facts), style="dim"), by=4))
+        _facts(shell, [why, item["trashed_at"][:10], until], item["id"])
     shell.out.print(shell.word("say.restore"), style="dim")
 
 
@@ -378,7 +379,15 @@ def _inside(what: "RenderableType", *, by: int = 2) -> Padding:
 
 
 def _point(shell: "Shell", sentence: str) -> None:
-    shell.out.print(_inside(Text(f"· {sentence}")))
+    shell.out.print(_inside(_columns(("·", Text(sentence)), padding=1)))
+
+
+def _facts(shell: "Shell", facts: Iterable[str], memory_id: str) -> None:
+    """One line of facts and the id, which moves to a line of its own rather than be cut."""
+    line = " · ".join(fact for fact in facts if fact)
+    whole = f"{line} · {memory_id}"
+    for part in [whole] if cell_len(whole) + 4 <= shell.out.width else [line, memory_id]:
+        shell.out.print(_inside(Text(part, style="dim"), by=4))
 
 
 def _dim(shell: "Shell", line: str) -> None:
