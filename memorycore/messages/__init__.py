@@ -57,7 +57,8 @@ def error_text(error: MemoryCoreError, lang: Language) -> str:
     words = catalogue(lang)
     facts = dict(error.facts)
     if isinstance(why := facts.get("why"), str):
-        facts["why"] = fill(words.get(f"why.{why}", words.get(why, why)), facts)  # a system's own words stay as they are
+        # A code of ours becomes words, or a reason does; what a system said stays as it is.
+        facts["why"] = fill(words.get(f"why.{why}", words.get(why, why)), facts)
     return fill(words.get(error.code, words["error"]), facts)
 
 
