@@ -357,12 +357,23 @@ class MemoryCore:
     def usage(self) -> answers.Usage:
         """How full both files are, what the cold tier holds, what waits, what is degraded."""
         self.touch()
-        return overview.usage(self)
+        return overview.usage(self._view())
 
     def status(self) -> answers.Status:
         """The verdict and everything behind it."""
         self.touch()
-        return overview.status(self)
+        return overview.status(self._view())
+
+    def _view(self) -> overview.View:
+        return overview.View(
+            options=self.options,
+            namespaces=self.namespaces,
+            db=self.db,
+            embedding=self.embedding,
+            tiers=self.tiers,
+            problems=self.problems,
+            now=self._clock(),
+        )
 
     def export(self) -> Iterator[dict[str, object]]:
         """Every memory of these namespaces that is not purged, oldest first, as ``store --from`` reads it back."""
