@@ -3,13 +3,23 @@
 import re
 from dataclasses import dataclass
 
-from memorycore.domain.cues import Hit, Reading
-
-Span = tuple[int, int]
+from memorycore.domain.cues import Hit, Reading, Span
 
 STATUS_MAX_WIDTH = 90
-_LATIN = frozenset({"en", "fr", "de", "es"})
-_BEFORE_WORDS = 3
+_NEGATION_REACH_WORDS = 3
+_BEFORE_CHARS = 8
+_PLACE_NEAR_CHARS = 30
+_TICKET_NEAR_CHARS = 2
+
+_LASTING = re.compile(
+    r"https?://|(?<!\w)[~/][\w.-]+/|\w\.(?:py|md|txt|json|ya?ml|toml|csv|conf|sql|pdf)\b"
+    r"|(?<!\w)v\d+(?:\.\d+)|\d+\.\d+\.\d+|\b[a-z]+-[a-z]+-\d\b"
+)
+_NUMBER = re.compile(
+    r"(?<![a-z])\d(?:[\d.,:]*\d)?|[一二三四五六七八九十百千万两]+(?=[个台条间只名位元块斤公百千万年月天周折张])"
+)
+_CLOCK = re.compile(r"\d{1,2}:\d\d")
+_SHIPPED_TO = re.compile(r"\s*(?:the )?(?:prod|production|staging|main|master|live|生产|线上|主干|主分支)\b")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -17,8 +27,8 @@ class Completion:
     """Each field holds the words that show it, empty when nothing does.
 
     ``dated`` a stated day, week or moment · ``finished`` completion that is neither negated nor a mere condition ·
-    ``pending`` something unfinished or planned · ``kept_for`` what makes a finished line worth keeping (reason, place,
-    value) · ``status`` the completion when the whole text is a short finished line with nothing worth keeping.
+    ``pending`` something unfinished · ``kept_for`` what makes a finished line worth keeping (reason, place, value) ·
+    ``status`` the completion when the whole text is a short finished line with nothing worth keeping.
     """
 
     dated: str = ""
@@ -36,97 +46,65 @@ class Completion:
 def find_completion(reading: Reading) -> Completion:
     """Look for what is finished, pending and dated in a text."""
     days = reading.of("date", "day")
+    done = [hit for hit in reading.of("completed", "chore", "ended") if _holds(reading, hit, dated=bool(days))]
+    if done:
+        days = days or reading.of("weekday")
     dated = days[0].word if days else ""
-    done = [hit for hit in reading.of("completed", "chore", "ended") if _holds(reading, hit, dated=bool(dated))]
-    finished = done[0].word if done else (_past_event(reading) if dated and not reading.has("future") else "")
-    over = reading.of("completed", "fine")
-    waiting = [hit for hit in reading.of("pending") if not any(o.start <= hit.start and hit.end <= o.end for o in over)]
-    pending = waiting[0].word if waiting else ""
+    pending = _pending(reading)
     kept_for = _kept_for(reading, done) if done else ""
-    plain = bool(done or reading.has("fine")) and not (dated or pending or kept_for or reading.has("future"))
-    status = (done or reading.of("fine"))[0].word if plain and _only_status(reading, done) else ""
-    return Completion(dated=dated, finished=finished, pending=pending, kept_for=kept_for, status=status)
+    stale = not (dated or pending or kept_for or reading.has("future")) and _only_status(reading, done)
+    return Completion(
+        dated=dated,
+        finished=done[0].word if done else _past_event(reading) if dated else "",
+        pending=pending,
+        kept_for=kept_for,
+        status=(done or reading.of("fine"))[0].word if stale else "",
+    )
 
 
 def _holds(reading: Reading, hit: Hit, *, dated: bool) -> bool:
-    """Neither negated nor a condition ("once it is fixed", "已关闭的工单"), and no mere name of an ending."""
-    if reading.language in _LATIN:
+    """Whether a word of completion is neither negated nor a condition ("once it is fixed", "已关闭的工单")."""
+    if reading.in_words:
         return _holds_in_words(reading, hit)
-    before = reading.text[max(0, hit.start - 8) : hit.start]
-    if _NEGATED.search(before) or _CONDITION_FOLLOWS.match(reading.text, hit.end):
+    lexicon = reading.lexicon
+    before = reading.text[max(0, hit.start - _BEFORE_CHARS) : hit.start]
+    if lexicon.pattern("negated_before").search(before):
         return False
-    return hit.cue != "ended" or dated or _ends_clause(reading, hit) or _ALREADY.search(before) is not None
-
-
-_NEGATED = re.compile(r"(?:没有?|未|尚未|并未|别|不|不能)$|(?:没|未|没有|尚未|还没)[^,。;]{0,4}$")
-_ALREADY = re.compile(r"(?:已经?|刚|都|全部?|均)[^,。;]{0,3}$")
-_CONDITION_FOLLOWS = re.compile(
-    r"[^,。;]{0,3}?(?:的(?!$)|后(?!台|端)|之后|以后|时(?!间|区)|前(?!端)|てから|たら|すると|하면|한 후|후에|하고 나서)"
-)
-
-
-def _ends_clause(reading: Reading, hit: Hit) -> bool:
-    end = reading.clause_of(hit)[1]
-    return not reading.text[hit.end : end].strip(" .。!,;:了啦")
+    if lexicon.pattern("condition_after").match(reading.text, hit.end):
+        return False
+    if hit.cue != "ended":
+        return True
+    if lexicon.pattern("name_after").match(reading.text, hit.end):
+        return False
+    sure = reading.text.startswith("了", hit.end) or lexicon.pattern("already_before").search(before) is not None
+    return sure or (dated and not reading.within(reading.clause_of(hit), "future"))
 
 
 def _holds_in_words(reading: Reading, hit: Hit) -> bool:
     span = reading.clause_of(hit)
     before = [token.word for token in reading.tokens if span[0] <= token.start < hit.start]
     negations = {negation.word for negation in reading.within(span, "negation")}
-    if negations.intersection(before[-_BEFORE_WORDS:]) and hit.word.split()[0] not in negations:
+    if negations.intersection(before[-_NEGATION_REACH_WORDS:]) and hit.word.split()[0] not in negations:
         return False
-    return not any(
-        hit.start > when.start and when.first and when.word in _IF for when in reading.within(span, "condition")
-    )
-
-
-_IF = frozenset(
-    {
-        "if",
-        "once",
-        "when",
-        "whenever",
-        "after",
-        "before",
-        "until",
-        "unless",
-        "as soon as",
-        "where",
-        "every time",
-        "each time",
-        "si",
-        "quand",
-        "dès que",
-        "wenn",
-        "sobald",
-        "falls",
-        "cuando",
-        "una vez",
-    }
-)
-_ED = re.compile(r"[a-z]{2,}ed")
-_ASPECT = re.compile(r"[\u4e00-\u9fff](?:了|过)(?!解|程|敏|滤|期|去)")
+    conditions = reading.within((span[0], hit.start), "condition")
+    return not any(when.first and when.word in reading.lexicon.list("if") for when in conditions)
 
 
 def _past_event(reading: Reading) -> str:
-    """In a dated text any event in the past makes it a record."""
-    if reading.language == "en":
-        past = {hit.word for hit in reading.of("past_verb")}
-        return next((token.word for token in reading.tokens if token.word in past or _ED.fullmatch(token.word)), "")
-    if reading.language == "zh":
-        match = _ASPECT.search(reading.text)
-        return match.group() if match else ""
-    past_hits = reading.of("past_verb")
-    return past_hits[0].word if past_hits else ""
+    """In a dated text any event in the past makes a record, unless the text looks ahead."""
+    if reading.has("future"):
+        return ""
+    told = reading.lexicon.pattern("past").search(reading.text)
+    verbs = reading.of("past_verb")
+    return told.group() if told else verbs[0].word if verbs else ""
 
 
-_LASTING = re.compile(
-    r"https?://|(?<!\w)[~/][\w.-]+/|\w\.(?:py|md|txt|json|ya?ml|toml|csv|conf|sql|pdf)\b|(?<!\w)v\d+(?:\.\d+)|\d+\.\d+\.\d+|\b[a-z]+-[a-z]+-\d\b"
-)
-_NUMBER = re.compile(r"\d[\d.,:]*\d|\d|[一二三四五六七八九十百千万两]+(?=[个台条间只名位元块斤公百千万年月天周折张])")
-_CLOCK = re.compile(r"\d{1,2}:\d\d")
-_SHIPPED_TO = re.compile(r"\s*(?:the )?(?:prod|production|staging|main|master|live|生产|线上|主干|主分支)\b")
+def _pending(reading: Reading) -> str:
+    over = reading.of("completed", "fine")
+    for hit in reading.of("pending"):
+        if not any(other.start <= hit.start and hit.end <= other.end for other in over):
+            return hit.word
+    return ""
 
 
 def _kept_for(reading: Reading, done: list[Hit]) -> str:
@@ -139,44 +117,36 @@ def _kept_for(reading: Reading, done: list[Hit]) -> str:
 
 
 def _place(reading: Reading, done: list[Hit]) -> str:
-    """Where something went. In words with blanks only after a verb of moving: "fixed the typo in the header" is none."""
-    places = reading.of("place")
-    if reading.language not in _LATIN:
-        return next((hit.word for hit in places if not _SHIPPED_TO.match(reading.text, hit.end)), "")
-    starts = {hit.start for hit in done}
-    moves = [hit for hit in reading.of("move") if hit.first or hit.start in starts]
-    for place in places:
-        if any(0 < place.start - hit.end < 30 for hit in moves) and not _SHIPPED_TO.match(reading.text, place.end):  # noqa: PLR2004 a few words
-            return place.word
-    return ""
+    """Where something went; in Latin scripts only after a verb of moving: "fixed the typo in the header" is none."""
+    places = [hit for hit in reading.of("place") if not _SHIPPED_TO.match(reading.text, hit.end)]
+    if reading.in_words:
+        starts = {hit.start for hit in done}
+        moves = [hit for hit in reading.of("move") if hit.first or hit.start in starts]
+        places = [hit for hit in places if any(0 < hit.start - move.end < _PLACE_NEAR_CHARS for move in moves)]
+    return places[0].word if places else ""
 
 
 def _value(reading: Reading) -> str:
     """A number that is neither the time of day nor the number of a ticket."""
     tickets = [hit.end for hit in reading.of("ticket")]
     for match in _NUMBER.finditer(reading.text):
-        number = match.group()
-        before = reading.text[max(0, match.start() - 1) : match.start()]
-        if _CLOCK.fullmatch(number) or number == "0" or before in {"#", "-"} or before.isascii() and before.isalpha():
+        start = match.start()
+        plain = _CLOCK.fullmatch(match.group()) or match.group() == "0"
+        if plain or reading.text[max(0, start - 1) : start] in {"#", "-"}:
             continue
-        if not any(0 <= match.start() - end <= 2 for end in tickets):  # noqa: PLR2004 a blank and a sign
-            return number
+        if not any(0 <= start - end <= _TICKET_NEAR_CHARS for end in tickets):
+            return match.group()
     return ""
 
 
 def _only_status(reading: Reading, done: list[Hit]) -> bool:
+    """Whether every clause of a short text says no more than that something is over or well."""
     width = sum(1 if char.isascii() else 2 for char in reading.text.strip())
-    if width > STATUS_MAX_WIDTH or reading.has("relation"):
+    if not (done or reading.has("fine")) or width > STATUS_MAX_WIDTH or reading.has("relation"):
         return False
-    if reading.language not in _LATIN and any(hit.first for hit in reading.of("user")):
+    if not reading.in_words and any(hit.first for hit in reading.of("user")):
         return False
     return all(_status_clause(reading, span, done) for span in reading.clauses)
-
-
-_TAIL = frozenset(
-    "now again up off out successfully finally already too ok fine and everywhere cleanly on time as planned to in production prod staging main master live for good properly completely fully the "
-    "de nouveau à maintenant enfin bien avec succès wieder jetzt nun erfolgreich de nuevo otra vez ya con éxito y et und".split()
-)
 
 
 def _status_clause(reading: Reading, span: Span, done: list[Hit]) -> bool:
@@ -184,10 +154,9 @@ def _status_clause(reading: Reading, span: Span, done: list[Hit]) -> bool:
         return True
     inside = [hit for hit in done if span[0] <= hit.start < span[1]]
     if not inside:
-        return _CLOCK.fullmatch(reading.text[span[0] : span[1]].strip(" :-")) is not None
-    if reading.language not in _LATIN or any(hit.cue == "chore" and hit.first for hit in inside):
+        return _CLOCK.fullmatch(reading.text[span[0] : span[1]].strip(" :-,")) is not None
+    if not reading.in_words or any(hit.cue == "chore" and hit.first for hit in inside):
         return True
-    end = max(hit.end for hit in inside)
-    rest = [token.word for token in reading.tokens if end <= token.start < span[1] and token.word[0].isalnum()]
-    opening = reading.text[span[0] : span[1]].split()[:1]
-    return all(word in _TAIL for word in rest) or (bool(opening) and opening[0] in {"i", "we", "i've", "we've"})
+    words = [token for token in reading.tokens if span[0] <= token.start < span[1] and token.word[0].isalnum()]
+    rest = {token.word for token in words if token.start >= max(hit.end for hit in inside)}
+    return rest <= reading.lexicon.list("tail") or words[0].word in reading.lexicon.list("we")

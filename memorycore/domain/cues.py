@@ -1,30 +1,32 @@
 """Read a text once and say which cues of the vocabulary stand where: words of duty, taste, completion, dates.
 
-The words themselves are data, one file per language in ``domain/vocabulary``. Latin scripts are matched by whole
-words, scripts without blanks by pieces of text; compounds that hold a cue by accident are listed as ``mask`` there.
+What stands in quotation marks or code is kept apart, since it is mentioned, not said.
 """
 
 import re
-import tomllib
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-from functools import cache
-from importlib.resources import files
-from itertools import product
-from typing import Literal
+from dataclasses import dataclass
+from typing import NamedTuple
 
+from memorycore.domain.lexicon import CJK_LANGUAGES, LATIN_LANGUAGES, Language, Lexicon, Piece, lexicon
 from memorycore.domain.text import fold, script_class
 
-Language = Literal["en", "fr", "de", "es", "zh", "ja", "ko"]
-_LATIN_LANGUAGES: tuple[Language, ...] = ("en", "fr", "de", "es")
-_BY_SCRIPT: dict[str, Language] = {"han": "zh", "kana": "ja", "hangul": "ko"}
+Span = tuple[int, int]
 
+_BY_SCRIPT: dict[str, Language] = {"han": "zh", "kana": "ja", "hangul": "ko"}
 _GAP_CHARS = 16
 _GAP_WORDS = 5
+_APART = "\x00"
+
 _TOKEN = re.compile(
-    r"[^\W\d_]+n't|'(?:s|m|re|ve|ll|d)\b|\b(?:[cdjlmnst]|qu|jusqu|lorsqu|puisqu)'(?=\w)|[^\W\d_][^\W_]*(?:[-_][^\W_]+)*|\d[\w.,:-]*|[^\w\s]",
+    r"[^\W\d_]+n't"  # don't
+    r"|'(?:s|m|re|ve|ll|d)\b"  # user's: two words
+    r"|\b(?:[cdjlmnst]|qu|jusqu|lorsqu|puisqu)'(?=\w)"  # l'utilisateur: two words
+    r"|[^\W\d_][^\W_]*(?:[-_][^\W_]+)*"  # must-have, i18n: one word
+    r"|\d[\w.,:-]*|[^\w\s]"
 )
-_CURLY = str.maketrans(
+_CLITIC = re.compile(r"-(?:moi|toi|lui|nous|vous|leur|les|le|la)$")  # "réponds-moi" is "réponds"
+_QUOTE_MARKS = str.maketrans(
     {"’": "'", "‘": "'", "“": '"', "”": '"', "„": '"', "«": '"', "»": '"', "「": '"', "」": '"', "『": '"', "』": '"'}
 )
 _CODE = re.compile(r"```.*?(?:```|\Z)|`[^`\n]+`", re.DOTALL)
@@ -32,31 +34,30 @@ _QUOTED = re.compile(r"\"[^\"\n]{1,400}\"|《[^》\n]{1,80}》|(?<!\w)'[^'\n]{2,
 _SENTENCE_END = re.compile(r"[。！？!?；;\n]+|\.+(?=\s|$)")
 _CLAUSE_END = re.compile(r"[。！？!?；;\n]+|(?<!\d)[,:]+|[,:]+(?!\d)|\.+(?=\s|$)|\s[-–—]+\s|—+|\(|\)")
 _NUMERIC_DATE = re.compile(
-    r"(?<!\d)(?:19|20)\d\d\s?(?:[-/.]|年|년)\s?\d{1,2}\s?(?:[-/.]|月|월)\s?\d{1,2}(?!\d)\s?[日号일]?"
-    r"|(?<![\d.])20\d\d(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])(?!\d)"
-    r"|(?<!\d)\d{1,2}\s?[月월]\s?\d{1,2}\s?[日号일]?"
-    r"|(?<![\d.])\d{1,2}\.\s?\d{1,2}\.\s?(?:(?:19|20)\d\d|\d\d)(?!\d)"
-    r"|(?<![\d/])\d{1,2}/\d{1,2}/(?:(?:19|20)\d\d|\d\d)(?![\d/])"
-    r"|\A\s*\[?\d{1,2}[/.]\d{1,2}(?=[\s\]])(?!\s*[a-z%])"
-    r"|[一二三四五六七八九十]{1,2}月[一二三四五六七八九十]{1,3}[日号]",
+    r"(?<!\d)(?:19|20)\d\d\s?(?:[-/.]|年|년)\s?\d{1,2}\s?(?:[-/.]|月|월)\s?\d{1,2}(?!\d)\s?[日号일]?"  # 2026-08-15
+    r"|(?<![\d.])20\d\d(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])(?!\d)"  # 20260815
+    r"|(?<!\d)\d{1,2}\s?[月월]\s?\d{1,2}\s?[日号일]?"  # 8月15日
+    r"|(?<![\d.])\d{1,2}\.\s?\d{1,2}\.\s?(?:(?:19|20)\d\d|\d\d)(?!\d)"  # 15.8.2026
+    r"|(?<![\d/])\d{1,2}/\d{1,2}/(?:(?:19|20)\d\d|\d\d)(?![\d/])"  # 15/8/2026
+    r"|\A\s*\[?\d{1,2}[/.]\d{1,2}(?=[\s\]])(?!\s*[a-z%])"  # 8/15 in front
+    r"|[一二三四五六七八九十]{1,2}月[一二三四五六七八九十]{1,3}[日号]"
 )
-_DAY_NUMBER = re.compile(r"(?:0?[1-9]|[12]\d|3[01])(?:st|nd|rd|th|er|\.)?,?")
+_NUMERAL = re.compile(r"\d|月")
+_DAY_NUMBER = re.compile(r"(?:0?[1-9]|[12]\d|3[01])(?:st|nd|rd|th|er)?")
+_CHINESE_GRAMMAR = re.compile(r"[的了已是在不把要就都和用]")
 
 
-@dataclass(frozen=True, slots=True)
-class Hit:
-    """One cue in a text: its name, the words that showed it, and where they stand in the folded text."""
+class Hit(NamedTuple):
+    """One cue in a text: its name, the words that showed it, where they stand, and whether they open a clause."""
 
     cue: str
     word: str
     start: int
     end: int
     first: bool
-    """Whether nothing but filler stands before it in its clause."""
 
 
-@dataclass(frozen=True, slots=True)
-class Token:
+class Token(NamedTuple):
     word: str
     start: int
     end: int
@@ -64,91 +65,117 @@ class Token:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
-    """A text with everything that was found in it; positions are those of the folded text."""
+    """A text with all that was found in it. Positions are code points of the folded ``text``.
+
+    ``tokens`` and ``hits`` leave out quotations and code; ``quoted_hits`` are those in quotations.
+    """
 
     text: str
     language: Language
+    lexicon: Lexicon
     tokens: tuple[Token, ...]
-    hits: dict[str, tuple[Hit, ...]]
-    quoted_hits: dict[str, tuple[Hit, ...]]
-    sentences: tuple[tuple[int, int], ...]
-    clauses: tuple[tuple[int, int], ...]
+    hits: dict[str, list[Hit]]
+    quoted_hits: dict[str, list[Hit]]
+    sentences: tuple[Span, ...]
+    clauses: tuple[Span, ...]
     code_chars: int
-    quoted_chars: int
 
-    def of(self, *cues: str) -> list[Hit]:
-        """Hits of these cues outside quotes and code, in order of place."""
-        found = [hit for cue in cues for hit in self.hits.get(cue, ())]
-        return sorted(found, key=lambda hit: (hit.start, -hit.end))
+    @property
+    def in_words(self) -> bool:
+        """Whether the language puts blanks between words that carry grammar at their edges (Latin scripts)."""
+        return self.language not in CJK_LANGUAGES
 
     def has(self, *cues: str) -> bool:
         return any(cue in self.hits for cue in cues)
 
-    def sentence_of(self, hit: Hit) -> tuple[int, int]:
+    def of(self, *cues: str) -> list[Hit]:
+        """Hits of these cues in order of place, the longest first where several begin together."""
+        return self.within((0, len(self.text)), *cues)
+
+    def within(self, span: Span, *cues: str) -> list[Hit]:
+        """Hits of these cues that begin inside a span."""
+        start, end = span
+        hits = self.hits
+        found = [hit for cue in cues if cue in hits for hit in hits[cue] if start <= hit.start < end]
+        return sorted(found, key=_place) if len(found) > 1 else found
+
+    def sentence_of(self, hit: Hit) -> Span:
         return _span_at(self.sentences, hit.start)
 
-    def clause_of(self, hit: Hit) -> tuple[int, int]:
+    def clause_of(self, hit: Hit) -> Span:
         return _span_at(self.clauses, hit.start)
 
-    def within(self, span: tuple[int, int], *cues: str) -> list[Hit]:
-        """Hits of these cues that begin inside a span."""
-        return [hit for hit in self.of(*cues) if span[0] <= hit.start < span[1]]
+    def word_after(self, hit: Hit) -> str:
+        """The next word or sign, empty at the end."""
+        return next((token.word for token in self.tokens if token.start >= hit.end), "")
+
+
+def _place(hit: Hit) -> tuple[int, int]:
+    return hit.start, -hit.end
+
+
+def _span_at(spans: tuple[Span, ...], place: int) -> Span:
+    return next((span for span in spans if place < span[1]), spans[-1])
 
 
 def read(content: str) -> Reading:
-    """Find every cue of a text. Pure; the vocabulary is loaded at the first call."""
-    text = fold(content.translate(_CURLY)).translate(_CURLY)
-    language = language_of(text)
+    """Find every cue of a text. Pure; the vocabulary of a language is loaded when first met."""
+    text = fold(content.translate(_QUOTE_MARKS)).translate(_QUOTE_MARKS)
+    tokens = tuple(Token(_without_clitic(m.group()), m.start(), m.end()) for m in _TOKEN.finditer(text))
+    language = language_of(text, {token.word for token in tokens})
     visible, quoted, code_chars = _set_apart(text)
     clauses = _spans(_CLAUSE_END, visible)
-    tokens = tuple(Token(m.group(), m.start(), m.end()) for m in _TOKEN.finditer(text))
-    found: dict[str, list[Hit]] = {}
-    aside: dict[str, list[Hit]] = {}
+    hits: dict[str, list[Hit]] = {}
+    quoted_hits: dict[str, list[Hit]] = {}
     for hit in _scan(text, tokens, language, clauses):
-        if visible[hit.start] != "\x00":
-            found.setdefault(hit.cue, []).append(hit)
+        if visible[hit.start] != _APART:
+            hits.setdefault(hit.cue, []).append(hit)
         elif any(start <= hit.start < end for start, end in quoted):
-            aside.setdefault(hit.cue, []).append(hit)
+            quoted_hits.setdefault(hit.cue, []).append(hit)
     return Reading(
         text=text,
         language=language,
-        tokens=tuple(token for token in tokens if visible[token.start] != "\x00"),
-        hits={cue: tuple(hits) for cue, hits in found.items()},
-        quoted_hits={cue: tuple(hits) for cue, hits in aside.items()},
+        lexicon=lexicon(language),
+        tokens=tuple(token for token in tokens if visible[token.start] != _APART),
+        hits=hits,
+        quoted_hits=quoted_hits,
         sentences=_spans(_SENTENCE_END, visible),
         clauses=clauses,
         code_chars=code_chars,
-        quoted_chars=sum(end - start for start, end in quoted),
     )
 
 
-def language_of(folded: str) -> Language:
+def _without_clitic(word: str) -> str:
+    return _CLITIC.sub("", word) if "-" in word else word
+
+
+def language_of(folded: str, words: set[str]) -> Language:
     """The language whose vocabulary fits a folded text; English where nothing says otherwise."""
-    script = script_class(folded)
-    if script in _BY_SCRIPT:
-        return _BY_SCRIPT[script]
-    words = set(_TOKEN.findall(folded))
-    votes = {language: len(words & _lexicon(language).stopwords) for language in _LATIN_LANGUAGES}
-    return max(_LATIN_LANGUAGES, key=lambda language: votes[language])
+    script = _BY_SCRIPT.get(script_class(folded))
+    if script is not None:
+        return script
+    if _CHINESE_GRAMMAR.search(folded):  # round English nouns, as in "hotfix 已 deploy"
+        return "zh"
+    return max(LATIN_LANGUAGES, key=lambda language: lexicon(language).votes(words))
 
 
-def _set_apart(text: str) -> tuple[str, list[tuple[int, int]], int]:
+def _set_apart(text: str) -> tuple[str, list[Span], int]:
     """Blank out code and quotations. Returns the text with NUL in their place, the quotations, the length of code."""
     chars = list(text)
     code_chars = 0
     for match in _CODE.finditer(text):
-        chars[match.start() : match.end()] = "\x00" * len(match.group())
+        chars[match.start() : match.end()] = _APART * len(match.group())
         code_chars += len(match.group())
     quoted = [match.span() for match in _QUOTED.finditer("".join(chars))]
-    if sum(end - start for start, end in quoted) >= len(text.strip(" .。")) - 1:
+    if sum(end - start for start, end in quoted) >= len(text.strip(" .。")):
         return "".join(chars), [], code_chars  # the whole text in quotation marks is the text itself
     for start, end in quoted:
-        chars[start:end] = "\x00" * (end - start)
+        chars[start:end] = _APART * (end - start)
     return "".join(chars), quoted, code_chars
 
 
-def _spans(end_of: re.Pattern[str], text: str) -> tuple[tuple[int, int], ...]:
-    spans: list[tuple[int, int]] = []
+def _spans(end_of: re.Pattern[str], text: str) -> tuple[Span, ...]:
+    spans: list[Span] = []
     start = 0
     for match in end_of.finditer(text):
         if text[start : match.start()].strip():
@@ -159,201 +186,134 @@ def _spans(end_of: re.Pattern[str], text: str) -> tuple[tuple[int, int], ...]:
     return tuple(spans)
 
 
-def _span_at(spans: tuple[tuple[int, int], ...], place: int) -> tuple[int, int]:
-    return next((span for span in spans if place < span[1]), spans[-1])
-
-
-@dataclass(frozen=True, slots=True)
-class _Piece:
-    """A cue of a script without blanks: its pieces, with gaps between them, and whether it is tied to a clause edge."""
-
-    parts: tuple[str, ...]
-    at_start: bool
-    at_end: bool
-    cues: tuple[str, ...]
-    mask: bool
-
-
-_Phrase = tuple[tuple[str, ...], tuple[str, ...]]  # the words, and the cues they show
-
-
-@dataclass(slots=True)
-class _Lexicon:
-    stopwords: frozenset[str] = frozenset()
-    phrases: dict[str, list[_Phrase]] = field(default_factory=dict[str, list[tuple[tuple[str, ...], tuple[str, ...]]]])
-    pieces: dict[str, list[_Piece]] = field(default_factory=dict[str, list[_Piece]])
-
-
-@cache
-def _lexicon(language: Language) -> _Lexicon:
-    source = (files("memorycore.domain") / "vocabulary" / f"routing.{language}.toml").read_text(encoding="utf-8")
-    table = tomllib.loads(source)
-    lexicon = _Lexicon(stopwords=frozenset(fold(word) for word in table.get("words", {}).get("stopwords", ())))
-    words = language in _LATIN_LANGUAGES
-    by_entry: dict[str, list[str]] = {}
-    for cue, entries in table["cues"].items():
-        for entry in entries:
-            for phrase in _expanded(fold(entry).replace("...", "…")) if words else [fold(entry)]:
-                by_entry.setdefault(phrase, []).append(cue)
-    for entry, cues in by_entry.items():
-        if words:
-            phrase = tuple(entry.split())
-            lexicon.phrases.setdefault(phrase[0], []).append((phrase, tuple(dict.fromkeys(cues))))
-        else:
-            _add_piece(lexicon, entry, tuple(cues))
-    return lexicon
-
-
-_SLOT = re.compile(r"\(([^)]*)\)|([^()|]+)|(\|)")
-
-
-def _expanded(entry: str) -> Iterator[str]:
-    """Every phrase that an entry stands for: ``will (not|) do|shall`` → will not do, will do, shall."""
-    branch: list[list[str]] = []
-    for group, plain, bar in _SLOT.findall(entry):
-        if bar:
-            yield from (" ".join(" ".join(choice).split()) for choice in product(*branch))
-            branch = []
-        else:
-            branch.append([plain] if plain else group.split("|"))
-    yield from (" ".join(" ".join(choice).split()) for choice in product(*branch))
-
-
-def _add_piece(lexicon: _Lexicon, entry: str, cues: tuple[str, ...]) -> None:
-    parts = tuple(entry.strip("^$").replace("...", "…").split("…"))
-    piece = _Piece(parts, entry.startswith("^"), entry.endswith("$"), cues, "mask" in cues)
-    lexicon.pieces.setdefault(parts[0][0], []).append(piece)
-
-
-def _scan(
-    text: str, tokens: tuple[Token, ...], language: Language, clauses: tuple[tuple[int, int], ...]
-) -> Iterator[Hit]:
+def _scan(text: str, tokens: tuple[Token, ...], language: Language, clauses: tuple[Span, ...]) -> Iterator[Hit]:
     starts = {_first_place(text, span) for span in clauses}
-    yield from _dates(text)
-    words: Language = language if language in _LATIN_LANGUAGES else "en"
-    yield from _scan_words(tokens, _lexicon(words), starts)
-    if language not in _LATIN_LANGUAGES:
+    if _NUMERAL.search(text):
+        for match in _NUMERIC_DATE.finditer(text):
+            yield Hit("date", match.group().strip(), match.start(), match.end(), match.start() in starts)
+    # Chinese, Japanese and Korean texts carry English words among their own.
+    yield from _scan_words(tokens, lexicon("en" if language in CJK_LANGUAGES else language), starts)
+    if language in CJK_LANGUAGES:
         ends = {_last_place(text, span) for span in clauses}
-        yield from _scan_pieces(text, _lexicon(language), starts, ends)
+        yield from _scan_pieces(text, lexicon(language), starts, ends)
 
 
-def _first_place(text: str, span: tuple[int, int]) -> int:
-    place = span[0]
-    while place < span[1] and not text[place].isalnum():
-        place += 1
-    return place
+def _first_place(text: str, span: Span) -> int:
+    return next((place for place in range(*span) if text[place].isalnum()), span[1])
 
 
-def _last_place(text: str, span: tuple[int, int]) -> int:
-    place = span[1]
-    while place > span[0] and not text[place - 1].isalnum():
-        place -= 1
-    return place
+def _last_place(text: str, span: Span) -> int:
+    return next((place + 1 for place in reversed(range(*span)) if text[place].isalnum()), span[0])
 
 
-def _dates(text: str) -> Iterator[Hit]:
-    for match in _NUMERIC_DATE.finditer(text):
-        yield Hit("date", match.group().strip(), match.start(), match.end(), first=match.start() == 0)
-
-
-def _scan_words(tokens: tuple[Token, ...], lexicon: _Lexicon, starts: set[int]) -> Iterator[Hit]:
+def _scan_words(tokens: tuple[Token, ...], vocabulary: Lexicon, starts: set[int]) -> Iterator[Hit]:
     words = [token.word for token in tokens]
-    found = list(_phrases(words, lexicon))
-    masked = {place for place, length, cues in found if "mask" in cues for place in range(place, place + length)}
-    filler = {place for place, _, cues in found if "filler" in cues}
-    first: set[int] = set()
-    fresh = True
-    for place, token in enumerate(tokens):
-        fresh = token.start in starts or (fresh and (place - 1 in filler or not tokens[place - 1].word[0].isalnum()))
-        if fresh:
-            first.add(place)
+    found = list(_phrases(words, vocabulary))
+    masked = {place for at, length, cues in found if "mask" in cues for place in range(at, at + length)}
+    first = _opening_places(tokens, {place for place, _, cues in found if "filler" in cues}, starts)
     for place, length, cues in found:
-        if masked.intersection(range(place, place + length)):
+        if not masked.isdisjoint(range(place, place + length)):
             continue
         start, end = tokens[place].start, tokens[place + length - 1].end
         for cue in cues:
             if cue == "month":
-                yield from _date_of_month(tokens, place)
+                yield from _day_of_month(tokens, place)
             yield Hit(cue, " ".join(words[place : place + length]), start, end, place in first)
 
 
-def _phrases(words: list[str], lexicon: _Lexicon) -> Iterator[tuple[int, int, tuple[str, ...]]]:
+def _opening_places(tokens: tuple[Token, ...], filler: set[int], starts: set[int]) -> set[int]:
+    """Places of the words that open a clause, counting past signs and filler such as "please"."""
+    first: set[int] = set()
+    opening = True
+    for place, token in enumerate(tokens):
+        passed = place - 1 in filler or not tokens[place - 1].word[0].isalnum()
+        opening = token.start in starts or (opening and passed)
+        if opening:
+            first.add(place)
+    return first
+
+
+def _phrases(words: list[str], vocabulary: Lexicon) -> Iterator[tuple[int, int, tuple[str, ...]]]:
     """Place, length in words and cues of every phrase that stands in the words."""
     for place, word in enumerate(words):
-        for phrase, cues in lexicon.phrases.get(word, ()):
-            length = 1 if len(phrase) == 1 else _phrase_length(words, place, phrase)
+        if word in vocabulary.words:
+            yield place, 1, vocabulary.words[word]
+        if word not in vocabulary.phrases:
+            continue
+        longer = vocabulary.phrases[word]
+        following = words[place + 1] if place + 1 < len(words) else ""
+        for phrase, cues in (*longer.get(following, ()), *longer.get("…", ())):
+            length = _phrase_length(words, place, phrase)
             if length:
                 yield place, length, cues
 
 
 def _phrase_length(words: list[str], place: int, phrase: tuple[str, ...]) -> int:
-    """How many words a phrase takes from ``place`` on, 0 when it does not stand there; "…" is a gap of words."""
+    """How many words a phrase takes from ``place`` on, 0 when it does not stand there."""
     if "…" not in phrase:
         return len(phrase) if tuple(words[place : place + len(phrase)]) == phrase else 0
     gap = phrase.index("…")
     if tuple(words[place : place + gap]) != phrase[:gap]:
         return 0
-    last = phrase[-1]
     reach = words[place + gap : place + gap + _GAP_WORDS + 1]
-    return gap + reach.index(last) + 1 if last in reach else 0
+    return gap + reach.index(phrase[-1]) + 1 if phrase[-1] in reach else 0
 
 
-def _date_of_month(tokens: tuple[Token, ...], place: int) -> Iterator[Hit]:
-    """A day of a month in words: "4 May 2026", "March 3rd", "12 juin", "3 de marzo"."""
-    before = place - 2 if place >= 2 and tokens[place - 1].word in {"de", "of"} else place - 1  # noqa: PLR2004 two words back
+def _day_of_month(tokens: tuple[Token, ...], place: int) -> Iterator[Hit]:
+    """A day of a month in words: "4 May 2026", "March 3rd", "12 juin", "3 de marzo", "3. März"."""
+    before = place - 1
+    while before >= 0 and tokens[before].word in {"de", "of", "."}:
+        before -= 1
     if before >= 0 and _DAY_NUMBER.fullmatch(tokens[before].word.rstrip(".")):
-        yield Hit(
-            "date",
-            " ".join(t.word for t in tokens[before : place + 1]),
-            tokens[before].start,
-            tokens[place].end,
-            first=before == 0,
-        )
+        words = " ".join(token.word for token in tokens[before : place + 1])
+        yield Hit("date", words, tokens[before].start, tokens[place].end, before == 0)
     elif place + 1 < len(tokens) and _DAY_NUMBER.fullmatch(tokens[place + 1].word.rstrip(",.:")):
         after = tokens[place + 1]
         yield Hit(
-            "date", f"{tokens[place].word} {after.word.rstrip(',.:')}", tokens[place].start, after.end, first=place == 0
+            "date", f"{tokens[place].word} {after.word.rstrip(',.:')}", tokens[place].start, after.end, place == 0
         )
 
 
-def _scan_pieces(text: str, lexicon: _Lexicon, starts: set[int], ends: set[int]) -> Iterator[Hit]:
-    masked: set[int] = set()
-    found: list[tuple[_Piece, int, int]] = []
-    for start, char in enumerate(text):
-        for piece in lexicon.pieces.get(char, ()):
-            end = _piece_end(text, piece, start)
-            if end < 0 or (piece.at_start and start not in starts) or (piece.at_end and end not in ends):
-                continue
-            if piece.mask:
-                masked.update(range(start, end))
-            else:
-                found.append((piece, start, end))
-    longer = {start for piece, start, _ in found if "user" in piece.cues}
+def _scan_pieces(text: str, vocabulary: Lexicon, starts: set[int], ends: set[int]) -> Iterator[Hit]:
+    found = [
+        (piece, start, end)
+        for start in range(len(text))
+        for piece in _pieces_at(text, start, vocabulary)
+        if (end := _piece_end(text, piece, start))
+        and (start in starts or not piece.at_start)
+        and (end in ends or not piece.at_end)
+    ]
+    masked = {place for piece, start, end in found if "mask" in piece.cues for place in range(start, end)}
+    # A verb of one character yields to a noun that begins with it: "用户" is no "用".
+    nouns = {start for piece, start, _ in found if "user" in piece.cues or "noun" in piece.cues}
     for piece, start, end in found:
-        if start in masked or end - 1 in masked or (end - start == 1 and start in longer):
+        if start in masked or end - 1 in masked or (end - start == 1 and start in nouns):
             continue
         for cue in piece.cues:
             yield Hit(cue, text[start:end], start, end, start in starts)
 
 
-def _piece_end(text: str, piece: _Piece, start: int) -> int:
-    """Where a cue ends that begins at ``start``, -1 when it does not stand there."""
-    if not text.startswith(piece.parts[0], start):
-        return -1
+def _pieces_at(text: str, start: int, vocabulary: Lexicon) -> tuple[Piece, ...]:
+    pair = text[start : start + 2]
+    single = vocabulary.pieces.get(text[start], ()) if len(pair) > 1 else ()
+    return (*single, *vocabulary.pieces.get(pair, ()))
+
+
+def _piece_end(text: str, piece: Piece, start: int) -> int:
+    """Where a cue ends that begins at ``start``, 0 when it does not stand there."""
+    if not text.startswith(piece.parts[0], start) or _joins(text, start):
+        return 0
     end = start + len(piece.parts[0])
+    edge = _SENTENCE_END if piece.wide else _CLAUSE_END
     for part in piece.parts[1:]:
         place = text.find(part, end, end + _GAP_CHARS + len(part))
-        if place < 0 or _SENTENCE_END.search(text, end, place):
-            return -1
+        if place < 0 or edge.search(text, end, place):
+            return 0
         end = place + len(part)
-    if piece.parts[0][0].isascii() and start and text[start - 1].isascii() and text[start - 1].isalnum():
-        return -1
-    if (
-        text[end - 1].isascii()
-        and text[end - 1].isalnum()
-        and end < len(text)
-        and text[end].isascii()
-        and text[end].isalnum()
-    ):
-        return -1
-    return end
+    return 0 if _joins(text, end) else end
+
+
+def _joins(text: str, place: int) -> bool:
+    """Whether a Latin word or number runs across this place."""
+    around = text[place - 1 : place + 1] if place else ""
+    return len(around) > 1 and around.isascii() and around.isalnum()

@@ -10,8 +10,9 @@ from typing import Literal
 
 from memorycore.domain.completion import Completion, find_completion
 from memorycore.domain.cues import Reading, read
-from memorycore.domain.guidance import Guidance, find_guidance, subject_of
+from memorycore.domain.guidance import Guidance, find_guidance
 from memorycore.domain.memory import Kind, Policy, Target
+from memorycore.domain.mood import subject_of
 
 Route = Literal["hot", "cold", "stale"]
 EntryType = Literal["rule", "state"]

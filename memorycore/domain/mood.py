@@ -1,0 +1,133 @@
+"""Whether a sentence commands, states a rule for all of a kind, or merely describes; and who it is about."""
+
+from typing import Literal
+
+from memorycore.domain.cues import Hit, Reading, Span
+
+Subject = Literal["user", "assistant", "relation", "other", "none"]
+
+_TOPIC_CHARS = 8
+_LEAD_WIDTH = 14
+_CLOSING_MARKS = " .。!,;:了啦"
+
+
+def subject_of(reading: Reading, span: Span) -> Subject:
+    """Who a sentence is about: the user, the assistant, somebody close to the user, another thing of theirs, nobody."""
+    if reading.within(span, "attribute"):
+        return "user"
+    people = reading.within(span, "relation", "associate")
+    owners = [hit for hit in reading.within(span, "my") if leads(reading, span, hit)]
+    if any(0 <= person.start - owner.end <= _TOPIC_CHARS for owner in owners for person in people):
+        return "relation"
+    users = [hit for hit in reading.within(span, "user") if leads(reading, span, hit)]
+    if users or owners:
+        owned = not users or reading.text[users[0].end :].lstrip().startswith(("'s", "的"))
+        return "other" if owned and not reading.within(span, "like") else "user"
+    if people and leads(reading, span, people[0]):
+        return "relation"
+    return "assistant" if any(leads(reading, span, hit) for hit in reading.within(span, "assistant")) else "none"
+
+
+def leads(reading: Reading, span: Span, hit: Hit) -> bool:
+    """Whether nothing but a short opening, such as a date, stands before."""
+    before = reading.text[span[0] : hit.start].strip()
+    return sum(1 if char.isascii() else 2 for char in before) <= _LEAD_WIDTH
+
+
+def commands_in(reading: Reading, span: Span) -> list[tuple[Hit, bool]]:
+    """Verbs of command, each with whether it opens the sentence or follows its condition."""
+    verbs = [hit for hit in reading.within(span, "imperative") if hit.first and _is_command(reading, hit)]
+    conditional = _opens_with_condition(reading, span)
+    return [(hit, conditional or _opens(reading, span, hit)) for hit in verbs or _unlisted_verbs(reading, span)]
+
+
+def _opens(reading: Reading, span: Span, hit: Hit) -> bool:
+    before = reading.text[span[0] : hit.start].strip()
+    return not before or before[-1] in ":;-" or reading.clause_of(hit)[0] == span[0]
+
+
+def _opens_with_condition(reading: Reading, span: Span) -> bool:
+    return any(when.first and reading.clause_of(when)[0] == span[0] for when in reading.within(span, "condition"))
+
+
+def _is_command(reading: Reading, hit: Hit) -> bool:
+    """A verb that opens a clause is a command, unless it is a noun there: "Report of", "Test passed", "备份完成"."""
+    span = reading.clause_of(hit)
+    after = reading.word_after(hit)
+    done = reading.within(span, "completed", "fine")
+    if after in reading.lexicon.list("no_object") or any(over.start <= hit.start for over in done):
+        return False
+    if after[:1].isdigit() and reading.within(span, "past_verb", "completed", "ticket"):
+        return False
+    if reading.in_words:
+        return bool(reading.within(span, "condition")) or not _ends_with(reading, span, done)
+    if reading.within(span, "must", "prohibit", "refrain", "ought"):
+        return True
+    return not reading.within(span, "particular") and not _ends_with(reading, span, done)
+
+
+def _unlisted_verbs(reading: Reading, span: Span) -> list[Hit]:
+    """Commands whose verb no list holds: an unmarked word with an object that opens a sentence or its main clause."""
+    openers = reading.lexicon.list("object_start")
+    conditional = _opens_with_condition(reading, span)
+    found: list[Hit] = []
+    for clause in reading.clauses if openers else ():
+        words = [token for token in reading.tokens if clause[0] <= token.start < clause[1]][:2]
+        begins = clause[0] == span[0] or (conditional and span[0] < clause[0] < span[1])
+        if begins and len(words) > 1 and words[1].word in openers and _may_be_verb(reading, clause, words[0].word):
+            found.append(Hit("imperative", words[0].word, words[0].start, words[0].end, first=True))
+    return found
+
+
+def _may_be_verb(reading: Reading, clause: Span, word: str) -> bool:
+    known = reading.within(
+        clause, "past_verb", "chore", "completed", "day", "question", "standing", "user", "relation", "attribution"
+    )
+    if any(hit.first for hit in known) or not word.isalpha():
+        return False
+    return word not in reading.lexicon.list("no_verb") and not word.endswith(("ed", "ing", "s", "ly"))
+
+
+def _ends_with(reading: Reading, span: Span, done: list[Hit]) -> bool:
+    return bool(done) and not reading.text[done[-1].end : span[1]].strip(_CLOSING_MARKS)
+
+
+def describes_defect(reading: Reading, hit: Hit) -> bool:
+    """Whether a cue belongs to the description of a defect that is gone: "账号禁止登录的问题处理好了"."""
+    clause = reading.clause_of(hit)
+    defects = [defect for defect in reading.within(clause, "symptom") if defect.start >= hit.end]
+    return bool(defects) and any(
+        over.start > defects[-1].start for over in reading.within(clause, "completed", "ended")
+    )
+
+
+def tells_habit(reading: Reading, span: Span, hit: Hit) -> bool:
+    """Whether "always" tells a habit ("Lena always brings cake") and gives no rule ("cakes are always cut")."""
+    if hit.first or hit.word not in reading.lexicon.list("habit") or reading.within(span, "standing"):
+        return False
+    return reading.word_after(hit).endswith("s") and reading.word_after(hit) not in {"is", "has", "as"}
+
+
+def is_general(reading: Reading, span: Span, signs: list[Hit]) -> bool:
+    """Whether a sentence speaks of a kind of thing, not of one thing: "Film reels are labelled", "开支要附收据"."""
+    if not signs or reading.within(span, "particular", "relation"):
+        return False
+    if not reading.in_words:
+        return not reading.within(span, "org", "other_person")
+    sign = min(signs, key=lambda hit: hit.start)
+    opening = [token.word for token in reading.tokens if span[0] <= token.start < sign.start]
+    if reading.language != "en":
+        return bool(opening) and opening[0] in reading.lexicon.list("general")
+    while opening and opening[0] in reading.lexicon.list("openers"):
+        opening = opening[3:]
+    if reading.within(span, "past_verb"):
+        return False
+    if not reading.lexicon.list("general").isdisjoint(opening):
+        return True
+    singular = sign.cue == "practice" and sign.word.split()[0].endswith("s")
+    certain = bool(opening) and opening[0] in reading.lexicon.list("particular")
+    return not singular and not certain and any(_is_plural(word) for word in opening[:3])
+
+
+def _is_plural(word: str) -> bool:
+    return len(word) > 3 and word.endswith("s") and not word.endswith(("ss", "us", "is", "'s"))  # noqa: PLR2004 "gas", "bus"
