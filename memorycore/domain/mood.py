@@ -72,9 +72,10 @@ def _unlisted_verbs(reading: Reading, span: Span) -> list[Hit]:
     conditional = _opens_with_condition(reading, span)
     found: list[Hit] = []
     for clause in reading.clauses if openers else ():
+        if not (clause[0] == span[0] or (conditional and span[0] < clause[0] < span[1])):
+            continue  # before anything is looked at: a long text has very many clauses
         words = [token for token in reading.tokens if clause[0] <= token.start < clause[1]][:2]
-        begins = clause[0] == span[0] or (conditional and span[0] < clause[0] < span[1])
-        if begins and len(words) > 1 and words[1].word in openers and _may_be_verb(reading, clause, words[0].word):
+        if len(words) > 1 and words[1].word in openers and _may_be_verb(reading, clause, words[0].word):
             found.append(Hit("imperative", words[0].word, words[0].start, words[0].end, first=True))
     return found
 
