@@ -1,5 +1,6 @@
 """Whether a sentence commands, states a rule for all of a kind, or merely describes; and who it is about."""
 
+from bisect import bisect_left
 from typing import Literal
 
 from memorycore.domain.cues import Hit, Reading, Span
@@ -74,7 +75,8 @@ def _unlisted_verbs(reading: Reading, span: Span) -> list[Hit]:
     for clause in reading.clauses if openers else ():
         if not (clause[0] == span[0] or (conditional and span[0] < clause[0] < span[1])):
             continue  # before anything is looked at: a long text has very many clauses
-        words = [token for token in reading.tokens if clause[0] <= token.start < clause[1]][:2]
+        first = bisect_left(reading.tokens, clause[0], key=lambda token: token.start)
+        words = [token for token in reading.tokens[first : first + 2] if token.start < clause[1]]
         if len(words) > 1 and words[1].word in openers and _may_be_verb(reading, clause, words[0].word):
             found.append(Hit("imperative", words[0].word, words[0].start, words[0].end, first=True))
     return found
