@@ -1,12 +1,14 @@
 """How the demo looks: in colour or without, 80 columns or a little more, in both languages."""
 
+import re
 import statistics
 import time
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from rich.console import Console
+from rich.console import Console, Group
+from rich.padding import Padding
 from rich.panel import Panel
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.rule import Rule
@@ -18,6 +20,7 @@ from memorycore.domain.text import script_class
 from memorycore.options import Language
 
 MOST_COLUMNS = 88
+_BRACKET = re.compile(r"[（(].*?[)）]")  # the word that showed a reason
 READING_S = 0.9
 GLANCE_S = 0.25
 COLOURS = {"memory": "yellow", "user": "yellow", "cold": "cyan", "bin": "magenta", "known": "green"}
@@ -90,11 +93,10 @@ class Show:
         for place, told in groups.items():
             name = Text(self.say(f"place_{place}"), style=f"bold {COLOURS[place]}")
             name.append("\n" + self.say(f"place_{place}_for"), style="not bold dim")
-            body = Text()
-            for number, (text, reason) in enumerate(_varied(told, 3 if place == "cold" else 2)):
-                body.append("\n" if number else "").append(text)
-                body.append("\n  " + reason, style="dim")
-            table.add_row(name, Text(str(len(told)), style="bold"), body)
+            body: list[Text | Padding] = []
+            for text, reason in _varied(told, 3 if place == "cold" else 2):
+                body += [Text(text), Padding(Text(reason, style="dim"), (0, 0, 0, 2))]
+            table.add_row(name, Text(str(len(told)), style="bold"), Group(*body))
             table.add_row()
         self._out.print()
         self._out.print(table)
@@ -109,19 +111,15 @@ class Show:
 
     def answer(self, question: str, found: Mapping[str, Any] | None, ms: float) -> None:
         """One question, the best memory if there is one, its tier and the time."""
-        table = Table.grid(padding=(0, 1, 0, 0), expand=True)
-        table.add_column(width=1)
-        table.add_column(ratio=1, overflow="fold")  # "ellipsis" cuts lines that mix Chinese and English
-        table.add_column(justify="right", no_wrap=True)
         across = "" if found is None else self._across(question, str(found["content"]))
-        table.add_row("?", Text(question, style="bold"), Text(across, style="dim"))
+        self._out.print(_apart(Text("? ").append(question, style="bold"), Text(across, style="dim")))
         where = Text()
         if found is not None:
             tier = str(found["tier"])
             where.append(self.say(f"tier_{tier}"), style="yellow" if tier == "hot" else "cyan")
         where.append(f" {ms:4.0f} ms", style="dim")
-        table.add_row("", self.say("ask_nothing") if found is None else str(found["content"]), where)
-        self._out.print(table)
+        text = self.say("ask_nothing") if found is None else str(found["content"])
+        self._out.print(Padding(_apart(Text(text), where), (0, 0, 0, 2)))
         self._rest(GLANCE_S)
 
     def _across(self, question: str, text: str) -> str:
@@ -155,17 +153,30 @@ class Show:
             time.sleep(seconds)
 
 
+def _apart(left: Text, right: Text) -> Table:
+    """One line with two ends; the left one wraps."""
+    table = Table.grid(padding=(0, 2, 0, 0), expand=True)
+    table.add_column(ratio=1, overflow="fold")
+    table.add_column(justify="right", no_wrap=True)
+    table.add_row(left, right)
+    return table
+
+
 def _console() -> Console:
     plain = Console(highlight=False, markup=False, emoji=False)
     return Console(highlight=False, markup=False, emoji=False, width=min(plain.width, MOST_COLUMNS))
 
 
 def _varied(told: Sequence[tuple[str, str]], count: int) -> list[tuple[str, str]]:
-    """A few of them, with different reasons and in both languages where there are such."""
+    """A few of them: in both languages where there are such, and for different reasons."""
+
+    def novelty(pair: tuple[str, str]) -> int:
+        text, reason = pair
+        other_language = all(script_class(text) != script_class(seen) for seen, _ in chosen)
+        other_reason = all(_BRACKET.sub("", reason) != _BRACKET.sub("", seen) for _, seen in chosen)
+        return 2 * other_language + other_reason
+
     chosen: list[tuple[str, str]] = []
-    for text, reason in told:
-        reasons = {other for _, other in chosen}
-        scripts = {script_class(other) for other, _ in chosen}
-        if len(chosen) < count and (not chosen or script_class(text) not in scripts or reason not in reasons):
-            chosen.append((text, reason))
-    return [*chosen, *(pair for pair in told if pair not in chosen)][:count]
+    while len(chosen) < min(count, len(told)):
+        chosen.append(max((pair for pair in told if pair not in chosen), key=novelty))
+    return chosen
