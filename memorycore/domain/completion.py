@@ -52,7 +52,7 @@ def find_completion(reading: Reading) -> Completion:
     dated = days[0].word if days else ""
     pending = _pending(reading)
     kept_for = _kept_for(reading, done) if done else ""
-    stale = not (dated or pending or kept_for or reading.has("future")) and _only_status(reading, done)
+    stale = not (dated or pending or kept_for or reading.has("future", "failure")) and _only_status(reading, done)
     return Completion(
         dated=dated,
         finished=done[0].word if done else _past_event(reading) if dated else "",
@@ -123,6 +123,8 @@ def _place(reading: Reading, done: list[Hit]) -> str:
         starts = {hit.start for hit in done}
         moves = [hit for hit in reading.of("move") if hit.first or hit.start in starts]
         places = [hit for hit in places if any(0 < hit.start - move.end < _PLACE_NEAR_CHARS for move in moves)]
+    elif not places:
+        places = [hit for hit in done if reading.lexicon.pattern("place_after").match(reading.text, hit.end)]
     return places[0].word if places else ""
 
 
@@ -149,11 +151,17 @@ def _only_status(reading: Reading, done: list[Hit]) -> bool:
     return all(_status_clause(reading, span, done) for span in reading.clauses)
 
 
+def _ends_clause(reading: Reading, span: Span, hit: Hit) -> bool:
+    return not reading.text[hit.end : span[1]].strip(" .。!,;:")
+
+
 def _status_clause(reading: Reading, span: Span, done: list[Hit]) -> bool:
     if reading.within(span, "fine"):
         return True
     inside = [hit for hit in done if span[0] <= hit.start < span[1]]
     if not inside:
+        if not reading.in_words and any(_ends_clause(reading, span, hit) for hit in reading.within(span, "ended")):
+            return True
         return _CLOCK.fullmatch(reading.text[span[0] : span[1]].strip(" :-,")) is not None
     if not reading.in_words or any(hit.cue == "chore" and hit.first for hit in inside):
         return True

@@ -110,6 +110,11 @@ class Reading:
         return next((token.word for token in self.tokens if token.start >= hit.end), "")
 
 
+    def word_before(self, hit: Hit) -> str:
+        """The word or sign before, empty at the beginning."""
+        return next((token.word for token in reversed(self.tokens) if token.end <= hit.start), "")
+
+
 def _place(hit: Hit) -> tuple[int, int]:
     return hit.start, -hit.end
 

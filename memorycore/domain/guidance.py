@@ -19,7 +19,8 @@ from memorycore.domain.mood import (
 )
 
 PROOF = 1.0
-_DUTY_WEIGHTS = {"must": 1.0, "prohibit": 1.0, "ought": 0.7, "refrain": 0.5, "should": 0.4}
+_DUTY_WEIGHTS = {"must": 1.0, "prohibit": 1.0, "ought": 0.7, "refrain": 0.5, "custom": 0.5, "should": 0.4}
+_ASKING_WEIGHT = 0.7
 _HABIT_WEIGHT = 0.3
 _CUSTOM_WEIGHTS = {True: 0.5, False: 0.15}
 _GENERAL_BONUS = 0.5
@@ -57,6 +58,10 @@ class Guidance:
 
     def of(self, *codes: str) -> tuple[Sign, ...]:
         return tuple(sign for sign in self.signs if sign.code in codes)
+
+    def suggests(self, code: str) -> bool:
+        """Whether the signs of one code are enough together."""
+        return sum(sign.weight for sign in self.of(code)) >= PROOF
 
     def proves(self, *codes: str) -> bool:
         """Whether one sign of these codes is enough by itself."""
@@ -143,6 +148,7 @@ def _duties(reading: Reading, span: Span, subject: Subject) -> Iterator[Sign]:
         Sign("directive", hit.word, _HABIT_WEIGHT if tells_habit(reading, span, hit) else _DUTY_WEIGHTS[hit.cue])
         for hit in duties
     ]
+    signs.extend(Sign("directive", hit.word, _ASKING_WEIGHT) for hit in reading.within(span, "ask_first"))
     commands = commands_in(reading, span)
     for hit, opens in commands:
         if opens or signs or len(hit.word) > 1:
@@ -171,8 +177,9 @@ def _customs(reading: Reading, span: Span, duties: list[Hit]) -> Iterator[Sign]:
 def _manner(reading: Reading, span: Span, *, commanded: bool) -> Iterator[Sign]:
     """How the assistant is to talk, write, check or act. Words that also fit other work need a command beside them."""
     if not reading.within(span, "product"):
-        for hit in reading.within(span, "behaviour", *(["manner"] if commanded else [])):
-            yield Sign("behaviour", hit.word, 0.4)
+        for hit in reading.within(span, "behaviour", "manner"):
+            if commanded or hit.cue == "behaviour" or (hit.first and not reading.in_words):
+                yield Sign("behaviour", hit.word, 0.4)
 
 
 def _widest(hits: list[Hit]) -> list[Hit]:
@@ -188,9 +195,12 @@ def _widest(hits: list[Hit]) -> list[Hit]:
 
 
 def _is_duty(reading: Reading, hit: Hit) -> bool:
-    return not describes_defect(reading, hit) and not reading.lexicon.pattern("amount_after").match(
-        reading.text, hit.end
-    )
+    """No measure ("要十二分钟" takes time), no name ("the Must family"), no part of a defect or of its end."""
+    if hit.cue == "ought" and reading.lexicon.pattern("amount_after").match(reading.text, hit.end):
+        return False
+    if any(over.start <= hit.start and hit.end < over.end for over in reading.of("completed", "fine")):
+        return False
+    return reading.word_before(hit) not in reading.lexicon.list("articles") and not describes_defect(reading, hit)
 
 
 def _tastes(reading: Reading, span: Span, subject: Subject) -> Iterator[Sign]:

@@ -9,6 +9,7 @@ Subject = Literal["user", "assistant", "relation", "other", "none"]
 
 _TOPIC_CHARS = 8
 _LEAD_WIDTH = 14
+_THEREFORE = (", so", ",所以", ",因此", ", also", ", deshalb")
 _CLOSING_MARKS = " .。!,;:了啦"
 
 
@@ -16,7 +17,12 @@ def subject_of(reading: Reading, span: Span) -> Subject:
     """Who a sentence is about: the user, the assistant, somebody close to the user, another thing of theirs, nobody."""
     if reading.within(span, "attribute"):
         return "user"
-    people = reading.within(span, "relation", "associate")
+    said = reading.within(span, "identity")  # "有两个孩子" tells of the user
+    people = [
+        hit
+        for hit in reading.within(span, "relation", "associate")
+        if not any(one.start < hit.start < one.end for one in said)
+    ]
     owners = [hit for hit in reading.within(span, "my") if leads(reading, span, hit)]
     if any(0 <= person.start - owner.end <= _TOPIC_CHARS for owner in owners for person in people):
         return "relation"
@@ -44,7 +50,7 @@ def commands_in(reading: Reading, span: Span) -> list[tuple[Hit, bool]]:
 
 def _opens(reading: Reading, span: Span, hit: Hit) -> bool:
     before = reading.text[span[0] : hit.start].strip()
-    return not before or before[-1] in ":;-" or reading.clause_of(hit)[0] == span[0]
+    return not before or before[-1] in ":;-" or before.endswith(_THEREFORE) or reading.clause_of(hit)[0] == span[0]
 
 
 def _opens_with_condition(reading: Reading, span: Span) -> bool:
@@ -113,17 +119,18 @@ def tells_habit(reading: Reading, span: Span, hit: Hit) -> bool:
 
 def is_general(reading: Reading, span: Span, signs: list[Hit]) -> bool:
     """Whether a sentence speaks of a kind of thing, not of one thing: "Film reels are labelled", "开支要附收据"."""
-    if not signs or reading.within(span, "particular", "relation"):
+    if not signs or reading.within(span, "particular"):
         return False
     if not reading.in_words:
-        return not reading.within(span, "org", "other_person")
+        near = [hit for hit in reading.within(span, "relation") if leads(reading, span, hit)]
+        return not near and not reading.within(span, "org", "other_person")
     sign = min(signs, key=lambda hit: hit.start)
     opening = [token.word for token in reading.tokens if span[0] <= token.start < sign.start]
     if reading.language != "en":
         return bool(opening) and opening[0] in reading.lexicon.list("general")
     while opening and opening[0] in reading.lexicon.list("openers"):
         opening = opening[3:]
-    if reading.within(span, "past_verb"):
+    if any(not sign.start <= hit.start < sign.end for hit in reading.within(span, "past_verb")):
         return False
     if not reading.lexicon.list("general").isdisjoint(opening):
         return True
@@ -132,5 +139,8 @@ def is_general(reading: Reading, span: Span, signs: list[Hit]) -> bool:
     return not singular and not certain and any(_is_plural(word) for word in opening[:3])
 
 
+_IRREGULAR_PLURALS = frozenset({"children", "people", "data", "staff", "men", "women", "media", "minutes"})
+
+
 def _is_plural(word: str) -> bool:
-    return len(word) > 3 and word.endswith("s") and not word.endswith(("ss", "us", "is", "'s"))  # noqa: PLR2004 "gas", "bus"
+    return word in _IRREGULAR_PLURALS or len(word) > 3 and word.endswith("s") and not word.endswith(("ss", "us", "is", "'s"))  # noqa: PLR2004 "gas", "bus"

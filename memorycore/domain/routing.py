@@ -112,8 +112,9 @@ def _choose(guidance: Guidance, completion: Completion, given: Reason | None) ->
 
 
 def _guides(guidance: Guidance, completion: Completion) -> bool:
-    """Whether the signs suffice. Unfinished work is full of "first" and "until", so it needs more of them."""
-    doubtful = completion.pending and not guidance.proves(*_STANDING, *_ABOUT_USER)
+    """Whether the signs suffice. Plans and records are full of "first" and "only", so they need more of them."""
+    told = completion.pending or completion.dated
+    doubtful = told and not guidance.proves(*_STANDING, *_ABOUT_USER)
     return guidance.weight >= (GUIDES_WHILE_DOUBTFUL_FROM if doubtful else GUIDES_FROM)
 
 
@@ -154,7 +155,7 @@ def _protection(reading: Reading, guidance: Guidance, importance: float | None) 
         found.append("red_line")
     if guidance.of("behaviour"):
         found.append("behaviour")
-    found.extend(code for code in ("correction", "identity", "health") if guidance.proves(code))
+    found.extend(code for code in ("correction", "identity", "health") if guidance.suggests(code))
     if importance is not None and importance >= PROTECTING_IMPORTANCE:
         found.append("importance")
     return tuple(found)
@@ -163,7 +164,12 @@ def _protection(reading: Reading, guidance: Guidance, importance: float | None) 
 def _forbids_harm(reading: Reading) -> bool:
     """A prohibition and what it protects, in one sentence."""
     bans = [*reading.of("prohibit"), *(hit for hit in reading.of("refrain") if hit.word.startswith("不"))]
-    return any(reading.within(reading.sentence_of(ban), "harm") for ban in bans)
+    done = reading.of("completed")
+    return any(
+        not any(over.start <= hit.start < over.end for over in done)  # "deleted fields" need no protection
+        for ban in bans
+        for hit in reading.within(reading.sentence_of(ban), "harm")
+    )
 
 
 def _policy(chosen: Route, protected: tuple[str, ...]) -> Policy:
