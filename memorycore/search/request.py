@@ -9,8 +9,10 @@ from memorycore.domain.memory import Kind, Policy, Target
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecallFilters:
-    """Only memories that match all of these; empty means any. ``tags``: all of them. ``since``, ``until``: when it
-    occurred, or was stored where nobody said when."""
+    """Only memories that match all of these; empty means any.
+
+    ``tags``: all of them. ``since``, ``until``: when it occurred, or was stored where nobody said when.
+    """
 
     kind: Kind | None = None
     policy: Policy | None = None

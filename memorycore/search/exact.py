@@ -1,0 +1,49 @@
+"""The exact channel: memories that the question names by id or reference, by tag, or in quotation marks."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from memorycore.domain.text import fold, query_tokens
+from memorycore.search.words import holding_phrase
+from memorycore.store.statements import all_rows
+
+if TYPE_CHECKING:
+    import apsw
+
+    from memorycore.domain.scoring import Mask
+    from memorycore.domain.scoring import Rows as RowNumbers
+    from memorycore.search.question import Question
+    from memorycore.search.rows import Rows
+
+MOST_PHRASE_CANDIDATES = 500
+LONGEST_REFERENCE = 200
+
+
+def find(c: apsw.Connection, question: Question, rows: Rows, allowed: Mask) -> dict[str, RowNumbers]:
+    """Rows that are named, by how: ``name``, ``tag``, ``phrase``."""
+    found: dict[str, RowNumbers] = {}
+    if question.ids or len(question.text) <= LONGEST_REFERENCE:
+        parameters = {
+            "namespaces": json.dumps(rows.namespaces), "ids": json.dumps(question.ids), "ref": question.text,
+        }  # fmt: skip
+        found["name"] = rows.find([seq for (seq,) in all_rows(c, "seqs_by_name", parameters)])
+    if question.tags:
+        found["tag"] = rows.tagged(question.tags, all_of_them=False)
+    for phrase in question.phrases:
+        held = holding_phrase(c, query_tokens(phrase), rows, allowed)[:MOST_PHRASE_CANDIDATES]
+        said = texts(c, rows, held)
+        saying = [seq for seq, text in said.items() if phrase in fold(text)]
+        found[f"phrase {phrase}"] = rows.find(sorted(saying))
+    return {how: named[allowed[named]] for how, named in found.items()}
+
+
+def texts(c: apsw.Connection, rows: Rows, chosen: RowNumbers) -> dict[int, str]:
+    """The texts of these rows by seq."""
+    if not len(chosen):
+        return {}
+    parameters = {
+        "seqs": json.dumps(rows.columns.seq[chosen].tolist()), "namespaces": json.dumps(rows.namespaces),
+    }  # fmt: skip
+    return {int(seq): str(text) for seq, text in all_rows(c, "texts_by_seq", parameters)}

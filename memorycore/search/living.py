@@ -1,0 +1,61 @@
+"""What a process that lives long keeps of the store, so that a question costs no reading."""
+
+from __future__ import annotations
+
+import threading
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from memorycore.search.rows import Followed, Rows
+from memorycore.search.vectors import Matrix
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Sequence
+
+    import apsw
+
+    from memorycore.embed import Calibration, EmbeddingService
+    from memorycore.store import Database
+
+
+class LivingIndex:
+    """Columns and vectors of all live memories, in memory, following the store's changes, whoever makes them.
+
+    Usable from every thread, one question at a time.
+    """
+
+    def __init__(self, db: Database, embedding: EmbeddingService | None, *, namespaces: Sequence[str]) -> None:
+        self._db = db
+        self._embedding = embedding
+        self._lock = threading.Lock()
+        self._rows = Rows(namespaces)
+        self._matrix: Matrix | None = None
+        self._version = -1
+
+    @contextmanager
+    def current(self, c: apsw.Connection) -> Generator[Rows]:
+        """The columns as they stand in the snapshot of ``c``, for one question."""
+        with self._lock:
+            # The version is taken before the look at the store: what is committed in between is read now or next time.
+            version = self._db.data_version()
+            if version != self._version:
+                followed = self._rows.follow(c)
+                if self._matrix is not None:
+                    self._matrix.follow(c, followed)
+                self._version = version
+            yield self._rows
+
+    def matrix(self, c: apsw.Connection, fingerprint_id: int, calibration: Calibration) -> Matrix:
+        """The vectors of this fingerprint, inside ``current``; all are read when the model has changed."""
+        import numpy as np
+
+        if self._matrix is None or self._matrix.fingerprint_id != fingerprint_id:
+            matrix = Matrix(fingerprint_id, calibration)
+            matrix.follow(c, Followed(since=0, changed=np.zeros(0, dtype=np.int64)))
+            self._matrix = matrix
+        return self._matrix
+
+    def warm(self) -> None:
+        """Read everything now, so that the first question does not have to."""
+        with self._db.read() as c, self.current(c):
+            pass

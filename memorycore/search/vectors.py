@@ -1,0 +1,151 @@
+"""The vector channel: likeness ``q·r`` of a question to memories, with three ways to get at the vectors.
+
+A process that lives long holds all residuals in memory (``Matrix``). One that does not asks sqlite-vec (``ask_index``),
+or, where that cannot load or is not worth it, reads the vectors (``Matrix`` again, for one question). Whoever answers,
+the best rows get their score from the same stored vectors, so the answers are the same.
+
+``r`` is the vector minus the mean of its script class (see ``embed.calibration``); a memory with several parts is as
+like as its best part. From the question a part of what all texts share is taken out: questions are short, and without
+that some memories are near to everything.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from memorycore.domain.text import script_class
+from memorycore.store.statements import all_rows
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import apsw
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from memorycore.domain.scoring import Floats, Mask, Tuning
+    from memorycore.domain.scoring import Rows as RowNumbers
+    from memorycore.embed import Calibration
+    from memorycore.search.rows import Followed, Rows
+
+_GROWTH = 1.5
+
+
+def debiased(question: Floats, calibration: Calibration, tuning: Tuning) -> Floats:
+    """The question's vector without a part of what all texts have in common."""
+    import numpy as np
+
+    common = np.mean(list(calibration.means.values()), axis=0)
+    return (question - tuning.debias * common).astype(np.float32)
+
+
+def residuals(found: Sequence[tuple[int, bytes, str]], calibration: Calibration) -> Floats:
+    """Rows of (seq, vector, text) as residuals ``[n, width]``."""
+    import numpy as np
+
+    if not found:
+        return np.zeros((0, len(next(iter(calibration.means.values())))), dtype=np.float32)
+    vectors = np.frombuffer(b"".join(blob for _, blob, _ in found), dtype="<f4").reshape(len(found), -1)
+    scripts = ["latin" if text.isascii() else script_class(text) for _, _, text in found]
+    return calibration.residuals(vectors, scripts).astype(np.float32)
+
+
+class Matrix:
+    """All residuals of one fingerprint, in memory, each with the row of its memory."""
+
+    def __init__(self, fingerprint_id: int, calibration: Calibration) -> None:
+        import numpy as np
+
+        self.fingerprint_id = fingerprint_id
+        self.calibration = calibration
+        width = len(next(iter(calibration.means.values())))
+        self._residuals = np.zeros((0, width), dtype=np.float32)
+        self._seq: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
+        self._used = 0
+        # Where the vectors' memories stand in the columns, computed once for each state of both.
+        self._places: tuple[NDArray[np.bool_], RowNumbers] | None = None
+        self._places_of: tuple[int, int] = (-1, -1)
+
+    def follow(self, c: apsw.Connection, followed: Followed) -> None:
+        """Take over the vectors of what changed. A changed memory without a vector now loses the one it had."""
+        import numpy as np
+
+        self._places = None
+        if followed.since == 0:
+            self._used = 0
+        self._drop(followed.changed)
+        found = all_rows(c, "vectors_since", {"fingerprint_id": self.fingerprint_id, "since": followed.since})
+        self._make_room(len(found))
+        self._residuals[self._used : self._used + len(found)] = residuals(found, self.calibration)  # pyright: ignore[reportArgumentType] rows of the statement
+        self._seq[self._used : self._used + len(found)] = np.fromiter((seq for seq, _, _ in found), dtype=np.int64)
+        self._used += len(found)
+
+    def likeness(self, question: Floats, rows: Rows) -> Floats:
+        """Scores of all rows, ``[n]``; NaN for a memory that has no vector."""
+        import numpy as np
+
+        scores = self._residuals[: self._used] @ question
+        likeness = np.full(len(rows), np.nan, dtype=np.float32)
+        ours, place = self._standing_in(rows)
+        np.fmax.at(likeness, place, scores[ours])
+        return likeness
+
+    def _standing_in(self, rows: Rows) -> tuple[NDArray[np.bool_], RowNumbers]:
+        import numpy as np
+
+        state = (rows.since, len(rows))
+        if self._places is None or self._places_of != state:
+            seqs, known = self._seq[: self._used], rows.columns.seq
+            place = np.minimum(np.searchsorted(known, seqs), max(len(known) - 1, 0))
+            ours = known[place] == seqs if len(known) else np.zeros(len(seqs), dtype=np.bool_)
+            self._places, self._places_of = (ours, place[ours]), state
+        return self._places
+
+    def _drop(self, seqs: NDArray[np.int64]) -> None:
+        """Forget the vectors of these memories; the others close up."""
+        import numpy as np
+
+        if not len(seqs) or not self._used:
+            return
+        kept = ~np.isin(self._seq[: self._used], seqs)
+        count = int(kept.sum())
+        if count < self._used:
+            self._residuals[:count] = self._residuals[: self._used][kept]
+            self._seq[:count] = self._seq[: self._used][kept]
+            self._used = count
+
+    def _make_room(self, count: int) -> None:
+        import numpy as np
+
+        needed = self._used + count
+        if needed <= len(self._seq):
+            return
+        size = needed if not self._used else max(needed, int(len(self._seq) * _GROWTH))
+        residuals, seqs = self._residuals[: self._used], self._seq[: self._used]
+        self._residuals = np.zeros((size, residuals.shape[1]), dtype=np.float32)
+        self._seq = np.zeros(size, dtype=np.int64)
+        self._residuals[: self._used] = residuals
+        self._seq[: self._used] = seqs
+
+
+def likeness_of(
+    c: apsw.Connection, question: Floats, seqs: Sequence[int], fingerprint_id: int, calibration: Calibration
+) -> dict[int, float]:
+    """Scores of these memories, from their stored vectors."""
+    found = all_rows(c, "vectors_by_seq", {"fingerprint_id": fingerprint_id, "seqs": json.dumps(seqs)})
+    scores = residuals(found, calibration) @ question  # pyright: ignore[reportArgumentType] rows of the statement
+    best: dict[int, float] = {}
+    for (seq, _, _), score in zip(found, scores.tolist(), strict=True):
+        best[seq] = max(score, best.get(seq, score))
+    return best
+
+
+def best_rows(likeness: Floats, allowed: Mask, count: int) -> RowNumbers:
+    """The ``count`` allowed rows with the highest scores, in no order; NaN counts as none."""
+    import numpy as np
+
+    rows = np.flatnonzero(allowed & ~np.isnan(likeness))
+    if len(rows) <= count:
+        return rows
+    return rows[np.argpartition(-likeness[rows], count)[:count]]

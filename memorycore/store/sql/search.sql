@@ -1,0 +1,96 @@
+-- Statements of search. They read; only the ones on the vector index write.
+
+-- name: rows_for_search
+-- All live memories as columns, without their texts: `state` tells the follower what to drop.
+SELECT m.seq, m.namespace, m.state = 'active', m.kind, m.policy, m.target, m.residence = 'hot', m.scope = 'session',
+    m.session_id, m.author, ifnull(m.valid_from, -9223372036854775807), ifnull(m.valid_until, 9223372036854775807),
+    m.created_at, ifnull(m.occurred_at, m.created_at), m.confidence, m.source ->> '$.status', m.use_count, m.last_used_at,
+    m.tags, length(CAST(m.content AS BLOB)), substr(m.content, 1, 96),
+    substr(rtrim(m.content, char(32, 9, 10, 12288)), -1) IN ('?', char(65311), char(1567))
+FROM memory m
+WHERE m.change_seq > :since AND m.namespace IN (SELECT value FROM json_each(:namespaces))
+    AND (:since > 0 OR m.state = 'active')
+ORDER BY m.seq;
+
+-- name: rows_with_words (all namespaces: the index of words knows none; rows that the caller may not see are dropped by seq)
+-- One text for all: many rows are read faster so.
+SELECT group_concat(rowid) FROM memory_text WHERE memory_text MATCH :match;
+
+-- name: texts_by_seq
+SELECT m.seq, m.content FROM memory m
+WHERE m.seq IN (SELECT value FROM json_each(:seqs)) AND m.namespace IN (SELECT value FROM json_each(:namespaces));
+
+-- name: ids_by_seq
+SELECT m.seq, m.id FROM memory m
+WHERE m.seq IN (SELECT value FROM json_each(:seqs)) AND m.namespace IN (SELECT value FROM json_each(:namespaces));
+
+-- name: seqs_by_name
+SELECT m.seq FROM memory m
+WHERE m.namespace IN (SELECT value FROM json_each(:namespaces))
+    AND (m.id IN (SELECT value FROM json_each(:ids))
+        OR m.seq IN (SELECT memory_seq FROM memory_ref WHERE ref = :ref));
+
+-- name: recent_uses
+SELECT memory_seq, used_at FROM memory_use
+WHERE memory_seq IN (SELECT value FROM json_each(:seqs)) ORDER BY memory_seq, used_at DESC;
+
+-- name: vectors_since (all namespaces: the caller keeps those whose rows it holds)
+SELECT e.memory_seq, e.vector, m.content FROM embedding e JOIN memory m ON m.seq = e.memory_seq
+WHERE e.fingerprint_id = :fingerprint_id AND m.change_seq > :since
+ORDER BY e.memory_seq, e.part;
+
+-- name: vectors_by_seq (all namespaces: asked for with rows that were filtered already)
+SELECT e.memory_seq, e.vector, m.content FROM embedding e JOIN memory m ON m.seq = e.memory_seq
+WHERE e.fingerprint_id = :fingerprint_id AND e.memory_seq IN (SELECT value FROM json_each(:seqs))
+ORDER BY e.memory_seq, e.part;
+
+-- The index of vectors for processes that do not live long: sqlite-vec's table memory_vector, whose rowid is embedding.id.
+-- It is made outside the migrations, since it needs the extension; it can be dropped and made again at any time.
+
+-- name: vector_index_recipe
+SELECT (SELECT value FROM counter WHERE name = 'vector_index'),
+    EXISTS (SELECT 1 FROM sqlite_schema WHERE name = 'memory_vector');
+
+-- name: set_vector_index_recipe
+INSERT INTO counter (name, value) VALUES ('vector_index', :recipe)
+ON CONFLICT (name) DO UPDATE SET value = excluded.value;
+
+-- name: drop_vector_index
+DROP TABLE IF EXISTS memory_vector;
+
+-- name: unmark_indexed
+UPDATE embedding SET indexed = 0 WHERE indexed <> 0;
+
+-- name: count_embeddings
+SELECT count(*), count(*) FILTER (WHERE indexed = 0) FROM embedding WHERE fingerprint_id = :fingerprint_id;
+
+-- name: unindexed_vectors (all namespaces: vectors are indexed for all; answers are filtered by seq)
+SELECT e.id, e.memory_seq, e.vector, m.content FROM embedding e JOIN memory m ON m.seq = e.memory_seq
+WHERE e.fingerprint_id = :fingerprint_id AND e.indexed = 0
+LIMIT :limit;
+
+-- name: index_vector
+INSERT INTO memory_vector (rowid, residual) VALUES (:id, :residual);
+
+-- name: unindex_vector
+DELETE FROM memory_vector WHERE rowid = :id;
+
+-- name: mark_indexed
+UPDATE embedding SET indexed = 1 WHERE id IN (SELECT value FROM json_each(:ids));
+
+-- name: orphaned_vectors
+SELECT v.rowid FROM memory_vector v
+WHERE NOT EXISTS (SELECT 1 FROM embedding e WHERE e.id = v.rowid AND e.indexed = 1)
+LIMIT :limit;
+
+-- name: nearest_vectors
+SELECT e.memory_seq
+FROM (
+    SELECT rowid AS id, distance FROM memory_vector
+    WHERE residual MATCH :question AND k = :count
+        AND rowid IN (
+            SELECT id FROM embedding
+            WHERE fingerprint_id = :fingerprint_id AND indexed = 1 AND memory_seq IN (SELECT value FROM json_each(:seqs))
+        )
+) v JOIN embedding e ON e.id = v.id
+ORDER BY v.distance, e.memory_seq;
