@@ -18,6 +18,7 @@ _LASTING = re.compile(
 _NUMBER = re.compile(
     r"(?<![a-z])\d(?:[\d.,:]*\d)?|[一二三四五六七八九十百千万两]+(?=[个台条间只名位元块斤公百千万年月天周折张])"
 )
+_PARTICIPLE = re.compile(r"[a-z]{3,}ed")
 _CLOCK = re.compile(r"\d{1,2}:\d\d")
 _SHIPPED_TO = re.compile(r"\s*(?:the )?(?:prod|production|staging|main|master|live|生产|线上|主干|主分支)\b")
 
@@ -47,6 +48,7 @@ def find_completion(reading: Reading) -> Completion:
     """Look for what is finished, pending and dated in a text."""
     days = reading.of("date", "day")
     done = [hit for hit in reading.of("completed", "chore", "ended") if _holds(reading, hit, dated=bool(days))]
+    done = done or _closing_participles(reading)
     if done:
         days = days or reading.of("weekday")
     dated = days[0].word if days else ""
@@ -60,6 +62,17 @@ def find_completion(reading: Reading) -> Completion:
         kept_for=kept_for,
         status=(done or reading.of("fine"))[0].word if stale else "",
     )
+
+
+def _closing_participles(reading: Reading) -> list[Hit]:
+    """Completion by a verb that no list holds: "Map tiles refreshed.", "The gutter has been cleaned"."""
+    unfit = reading.lexicon.list("no_completion_after")
+    found: list[Hit] = []
+    for span in reading.clauses if unfit else ():
+        words = [token for token in reading.tokens if span[0] <= token.start < span[1] and token.word[0].isalnum()]
+        if len(words) > 1 and _PARTICIPLE.fullmatch(words[-1].word) and words[-2].word not in unfit:
+            found.append(Hit("completed", words[-1].word, words[-1].start, words[-1].end, first=False))
+    return [hit for hit in found if _holds(reading, hit, dated=False)]
 
 
 def _holds(reading: Reading, hit: Hit, *, dated: bool) -> bool:

@@ -109,7 +109,6 @@ class Reading:
         """The next word or sign, empty at the end."""
         return next((token.word for token in self.tokens if token.start >= hit.end), "")
 
-
     def word_before(self, hit: Hit) -> str:
         """The word or sign before, empty at the beginning."""
         return next((token.word for token in reversed(self.tokens) if token.end <= hit.start), "")

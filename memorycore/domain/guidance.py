@@ -25,7 +25,7 @@ _HABIT_WEIGHT = 0.3
 _CUSTOM_WEIGHTS = {True: 0.5, False: 0.15}
 _GENERAL_BONUS = 0.5
 _LATER_COMMAND_WEIGHT = 0.6
-_MOST_SIGNS = {"behaviour": 1, "convention": 2, "directive": 3}
+_MOST_SIGNS = {"behaviour": 1, "convention": 3, "directive": 3}
 _NEAR_CHARS = 8
 _HEALTH_NEAR_CHARS = 24
 _RULE_NEAR_CHARS = 4
@@ -150,8 +150,9 @@ def _duties(reading: Reading, span: Span, subject: Subject) -> Iterator[Sign]:
     ]
     signs.extend(Sign("directive", hit.word, _ASKING_WEIGHT) for hit in reading.within(span, "ask_first"))
     commands = commands_in(reading, span)
+    taken = {hit.start for hit in duties}
     for hit, opens in commands:
-        if opens or signs or len(hit.word) > 1:
+        if opens or (hit.start not in taken and (signs or len(hit.word) > 1)):
             signs.append(Sign("directive", hit.word, PROOF if opens else _LATER_COMMAND_WEIGHT))
     signs.extend(_customs(reading, span, duties))
     yield from signs
@@ -167,7 +168,7 @@ def _customs(reading: Reading, span: Span, duties: list[Hit]) -> Iterator[Sign]:
         yield Sign("convention", hit.word, _CUSTOM_WEIGHTS[general])
     for hit in reading.within(span, "now_on"):
         yield Sign("convention", hit.word, PROOF if hit.first else 0.7)
-    for hit in reading.within(span, "standing"):
+    for hit in reading.within(span, "standing") if reading.in_words or not reading.within(span, "past_verb") else ():
         yield Sign("convention", hit.word, 0.4)
     if general:
         words = reading.text[span[0] : span[1]].split()

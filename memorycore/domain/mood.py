@@ -9,7 +9,9 @@ Subject = Literal["user", "assistant", "relation", "other", "none"]
 
 _TOPIC_CHARS = 8
 _LEAD_WIDTH = 14
-_THEREFORE = (", so", ",所以", ",因此", ", also", ", deshalb")
+_TOPIC_WORDS = 7
+_OPENING_WORDS = 3
+_SHORTEST_PLURAL = 3  # "gas", "bus"
 _CLOSING_MARKS = " .。!,;:了啦"
 
 
@@ -30,7 +32,7 @@ def subject_of(reading: Reading, span: Span) -> Subject:
     if users or owners:
         owned = not users or reading.text[users[0].end :].lstrip().startswith(("'s", "的"))
         return "other" if owned and not reading.within(span, "like") else "user"
-    if people and leads(reading, span, people[0]):
+    if people and people[0].first and leads(reading, span, people[0]):
         return "relation"
     return "assistant" if any(leads(reading, span, hit) for hit in reading.within(span, "assistant")) else "none"
 
@@ -50,7 +52,9 @@ def commands_in(reading: Reading, span: Span) -> list[tuple[Hit, bool]]:
 
 def _opens(reading: Reading, span: Span, hit: Hit) -> bool:
     before = reading.text[span[0] : hit.start].strip()
-    return not before or before[-1] in ":;-" or before.endswith(_THEREFORE) or reading.clause_of(hit)[0] == span[0]
+    if not before or before[-1] in ":;-" or reading.clause_of(hit)[0] == span[0]:
+        return True
+    return reading.word_before(hit) in reading.lexicon.list("therefore")
 
 
 def _opens_with_condition(reading: Reading, span: Span) -> bool:
@@ -67,10 +71,18 @@ def _is_command(reading: Reading, hit: Hit) -> bool:
     if after[:1].isdigit() and reading.within(span, "past_verb", "completed", "ticket"):
         return False
     if reading.in_words:
+        if hit.word in reading.lexicon.list("noun_verb") and _has_finite_verb(reading, (hit.end, span[1])):
+            return False
         return bool(reading.within(span, "condition")) or not _ends_with(reading, span, done)
     if reading.within(span, "must", "prohibit", "refrain", "ought"):
         return True
     return not reading.within(span, "particular") and not _ends_with(reading, span, done)
+
+
+def _has_finite_verb(reading: Reading, span: Span) -> bool:
+    words = [token.word for token in reading.tokens if span[0] <= token.start < span[1]]
+    finite = next((place for place, word in enumerate(words) if word in reading.lexicon.list("finite")), 0)
+    return finite > 0 and reading.lexicon.list("subordinate").isdisjoint(words[:finite])
 
 
 def _unlisted_verbs(reading: Reading, span: Span) -> list[Hit]:
@@ -124,23 +136,35 @@ def is_general(reading: Reading, span: Span, signs: list[Hit]) -> bool:
     if not reading.in_words:
         near = [hit for hit in reading.within(span, "relation") if leads(reading, span, hit)]
         return not near and not reading.within(span, "org", "other_person")
-    sign = min(signs, key=lambda hit: hit.start)
-    opening = [token.word for token in reading.tokens if span[0] <= token.start < sign.start]
-    if reading.language != "en":
-        return bool(opening) and opening[0] in reading.lexicon.list("general")
-    while opening and opening[0] in reading.lexicon.list("openers"):
-        opening = opening[3:]
-    if any(not sign.start <= hit.start < sign.end for hit in reading.within(span, "past_verb")):
-        return False
-    if not reading.lexicon.list("general").isdisjoint(opening):
+    if _names_topic(reading, span):
         return True
-    singular = sign.cue == "practice" and sign.word.split()[0].endswith("s")
-    certain = bool(opening) and opening[0] in reading.lexicon.list("particular")
-    return not singular and not certain and any(_is_plural(word) for word in opening[:3])
+    finite = reading.lexicon.list("finite")
+    told = any(reading.word_before(hit) not in finite for hit in reading.within(span, "past_verb"))
+    return not told and _has_general_subject(reading, span, min(signs, key=lambda hit: hit.start))
 
 
-_IRREGULAR_PLURALS = frozenset({"children", "people", "data", "staff", "men", "women", "media", "minutes"})
+def _names_topic(reading: Reading, span: Span) -> bool:
+    """Whether a sentence has the form "Running plan: at most four sessions a week"."""
+    topic, colon, _ = reading.text[span[0] : span[1]].partition(": ")
+    if not colon or topic[:1].isdigit():
+        return False
+    rest = (span[0] + len(topic) + len(colon), span[1])
+    said = any(rest[0] <= token.start < rest[1] for token in reading.tokens)
+    return said and not _has_finite_verb(reading, rest) and len(topic.split()) <= _TOPIC_WORDS
+
+
+def _has_general_subject(reading: Reading, span: Span, verb: Hit) -> bool:
+    lists = reading.lexicon.list
+    opening = [token.word for token in reading.tokens if span[0] <= token.start < verb.start]
+    while opening and opening[0] in lists("openers"):
+        opening = opening[_OPENING_WORDS:]
+    if not lists("general").isdisjoint(opening):
+        return True
+    if reading.language != "en" or not opening or opening[0] in lists("particular"):
+        return False
+    singular = verb.cue == "practice" and verb.word.split()[0].endswith("s")
+    return not singular and any(_is_plural(word) or word in lists("plurals") for word in opening[:_OPENING_WORDS])
 
 
 def _is_plural(word: str) -> bool:
-    return word in _IRREGULAR_PLURALS or len(word) > 3 and word.endswith("s") and not word.endswith(("ss", "us", "is", "'s"))  # noqa: PLR2004 "gas", "bus"
+    return len(word) > _SHORTEST_PLURAL and word.endswith("s") and not word.endswith(("ss", "us", "is", "'s"))
