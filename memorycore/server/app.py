@@ -19,7 +19,7 @@ from memorycore.server.desk import Desk
 from memorycore.server.tools import BY_NAME, TOOLS, ToolSpec
 
 NAME = "memorycore"
-CLOSE_GRACE_S = 1.0
+CLOSE_GRACE_S = 0.8
 WARM_AFTER_S = 0.25
 # Some clients show only the first 512 characters: all of it stays below.
 INSTRUCTIONS = (

@@ -15,7 +15,7 @@ import anyio
 
 _log = logging.getLogger(__name__)
 
-END_WITHIN_S = 1.8
+END_WITHIN_S = 1.6
 PARENT_CHECK_S = 2.0
 
 

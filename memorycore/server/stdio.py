@@ -14,7 +14,7 @@ from memorycore.server.desk import Desk
 from memorycore.server.life import END_WITHIN_S, end_hard_in, leave
 from memorycore.server.wire import Wire
 
-LAST_ANSWERS_S = 0.7
+LAST_ANSWERS_S = 0.6
 
 Incoming = SessionMessage | Exception
 

@@ -78,8 +78,8 @@ def slow_endpoint(seconds: float) -> Generator[str]:
 
 
 def slow_env(home: Path, url: str) -> dict[str, str]:
-    """A server whose store takes as long as the endpoint does."""
-    return server_env(home, MEMORYCORE_EMBED_URL=url, MEMORYCORE_EMBED_MODEL="slow", MEMORYCORE_STORE_WAIT_MS="20000")
+    """A server whose store waits four seconds for a vector."""
+    return server_env(home, MEMORYCORE_EMBED_URL=url, MEMORYCORE_EMBED_MODEL="slow", MEMORYCORE_STORE_WAIT_MS="4000")
 
 
 def gone(pid: int) -> bool:
@@ -233,7 +233,7 @@ def test_the_end_of_the_parent_ends_the_server_even_when_a_helper_keeps_the_pipe
         client.kill()
         client.wait()
         client.stdout.close()
-        wait_until(lambda: gone(server), 10)
+        wait_until(lambda: gone(server), 30)
     finally:
         os.kill(helper, signal.SIGKILL)
 
@@ -242,7 +242,9 @@ def test_the_end_of_the_parent_ends_the_server_even_when_a_helper_keeps_the_pipe
 def test_clients_that_are_killed_leave_no_server_behind(tmp_path: Path) -> None:
     code = CLIENT_WITH_HELPER.replace('["sleep", "30"], pass_fds=[server.stdin.fileno()]', '["true"]')
     clients = [
-        subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, env=server_env(tmp_path), text=True)
+        subprocess.Popen(
+            [sys.executable, "-c", code], stdout=subprocess.PIPE, env=server_env(tmp_path), encoding="utf-8"
+        )
         for _ in range(5)
     ]
     servers: list[int] = []
@@ -254,7 +256,7 @@ def test_clients_that_are_killed_leave_no_server_behind(tmp_path: Path) -> None:
         client.kill()
         client.communicate()
     for server in servers:
-        wait_until(lambda server=server: gone(server), 15)
+        wait_until(lambda server=server: gone(server), 30)
 
 
 @posix
@@ -276,7 +278,7 @@ def test_a_client_that_stops_reading_is_no_fault(tmp_path: Path) -> None:
 
 
 def test_ping_is_answered_at_once_while_a_slow_store_runs(tmp_path: Path) -> None:
-    with slow_endpoint(2.5) as url, Wire(slow_env(tmp_path, url)) as wire:
+    with slow_endpoint(5) as url, Wire(slow_env(tmp_path, url)) as wire:
         wire.initialize()
         slow = wire.ask("tools/call", {"name": "memorycore_store_fact", "arguments": {"content": "Slow and steady"}})
         time.sleep(1.2)
