@@ -435,9 +435,6 @@ class MemoryCore:
         done = self.fill_vectors()
         return bool(done.made or done.failed)
 
-    def now(self) -> datetime:
-        return self._clock()
-
     def _catch_up(self) -> None:
         """Vectors for what came in beside ``remember``: later where somebody works in the background, else now."""
         if self.background:
