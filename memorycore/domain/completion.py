@@ -81,16 +81,22 @@ def _holds(reading: Reading, hit: Hit, *, dated: bool) -> bool:
         return _holds_in_words(reading, hit)
     lexicon = reading.lexicon
     before = reading.text[max(0, hit.start - _BEFORE_CHARS) : hit.start]
-    if lexicon.pattern("negated_before").search(before):
+    if (
+        lexicon.pattern("negated_before").search(before)
+        or lexicon.pattern("condition_before").search(reading.text, reading.clause_of(hit)[0], hit.start)
+        or lexicon.pattern("condition_after").match(reading.text, hit.end)
+    ):
         return False
-    if lexicon.pattern("condition_after").match(reading.text, hit.end):
+    return hit.cue != "ended" or _surely_ended(reading, hit, before, dated=dated)
+
+
+def _surely_ended(reading: Reading, hit: Hit, before: str, *, dated: bool) -> bool:
+    """A bare verb of ending is over beside 已 or 了, or on a stated day; in "签订日" it is a mere name."""
+    if reading.lexicon.pattern("name_after").match(reading.text, hit.end):
         return False
-    if hit.cue != "ended":
+    if reading.text.startswith("了", hit.end) or reading.lexicon.pattern("already_before").search(before):
         return True
-    if lexicon.pattern("name_after").match(reading.text, hit.end):
-        return False
-    sure = reading.text.startswith("了", hit.end) or lexicon.pattern("already_before").search(before) is not None
-    return sure or (dated and not reading.within(reading.clause_of(hit), "future"))
+    return dated and not reading.within(reading.clause_of(hit), "future")
 
 
 def _holds_in_words(reading: Reading, hit: Hit) -> bool:
@@ -161,22 +167,26 @@ def _only_status(reading: Reading, done: list[Hit]) -> bool:
         return False
     if not reading.in_words and any(hit.first for hit in reading.of("user")):
         return False
+    if "surely" in reading.lexicon.patterns and not reading.lexicon.pattern("surely").search(reading.text):
+        return False
     return all(_status_clause(reading, span, done) for span in reading.clauses)
 
 
 def _ends_clause(reading: Reading, span: Span, hit: Hit) -> bool:
-    return not reading.text[hit.end : span[1]].strip(" .。!,;:")
+    return not reading.text[hit.end : span[1]].strip(" .。!,;:了啦")
 
 
 def _status_clause(reading: Reading, span: Span, done: list[Hit]) -> bool:
-    if reading.within(span, "fine"):
+    """Whether a clause says no more than that something is over, or what time it is."""
+    if reading.within(span, "fine") or _CLOCK.fullmatch(reading.text[span[0] : span[1]].strip(" :-,")):
         return True
     inside = [hit for hit in done if span[0] <= hit.start < span[1]]
-    if not inside:
-        if not reading.in_words and any(_ends_clause(reading, span, hit) for hit in reading.within(span, "ended")):
-            return True
-        return _CLOCK.fullmatch(reading.text[span[0] : span[1]].strip(" :-,")) is not None
-    if not reading.in_words or any(hit.cue == "chore" and hit.first for hit in inside):
+    if not reading.in_words:
+        ends = [hit for hit in [*inside, *reading.within(span, "ended")] if _ends_clause(reading, span, hit)]
+        return bool(ends) or any(hit.word.startswith("已") for hit in inside)
+    if not inside or reading.within(span, "practice"):  # "Done means deployed"
+        return False
+    if any(hit.cue == "chore" and hit.first for hit in inside):
         return True
     words = [token for token in reading.tokens if span[0] <= token.start < span[1] and token.word[0].isalnum()]
     rest = {token.word for token in words if token.start >= max(hit.end for hit in inside)}

@@ -163,6 +163,7 @@ def _duties(reading: Reading, span: Span, subject: Subject) -> Iterator[Sign]:
 def _customs(reading: Reading, span: Span, duties: list[Hit]) -> Iterator[Sign]:
     """How things are done; a sentence about all of a kind makes a rule of weak signs too."""
     customs = _widest(reading.within(span, "practice", "allowed"))
+    customs += reading.within(span, "topic")
     general = is_general(reading, span, [*duties, *customs])
     for hit in customs:
         yield Sign("convention", hit.word, _CUSTOM_WEIGHTS[general])

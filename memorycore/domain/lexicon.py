@@ -77,7 +77,10 @@ def lexicon(language: Language) -> Lexicon:
             _add_piece(result, entry, tuple(cues))
     result.small_words = {name: frozenset(map(fold, words)) for name, words in table.get("words", {}).items()}
     result.patterns = {name: re.compile(pattern) for name, pattern in table.get("patterns", {}).items()}
-    result.known = frozenset(result.words)
+    longer = [
+        word for same in result.phrases.values() for found in same.values() for words, _ in found for word in words
+    ]
+    result.known = frozenset(result.words) | frozenset(longer)
     return result
 
 

@@ -139,7 +139,7 @@ def is_general(reading: Reading, span: Span, signs: list[Hit]) -> bool:
     if _names_topic(reading, span):
         return True
     finite = reading.lexicon.list("finite")
-    told = any(reading.word_before(hit) not in finite for hit in reading.within(span, "past_verb"))
+    told = any(not hit.first and reading.word_before(hit) not in finite for hit in reading.within(span, "past_verb"))
     return not told and _has_general_subject(reading, span, min(signs, key=lambda hit: hit.start))
 
 

@@ -22,6 +22,7 @@ PROTECTING_IMPORTANCE = 0.9
 LOW_IMPORTANCE = 0.5
 GUIDES_FROM = 1.0
 GUIDES_WHILE_DOUBTFUL_FROM = 1.3
+STALE_TOLERATES = 0.4
 _GUIDING_KINDS = frozenset({"preference", "rule", "correction", "identity"})
 _OPENING_CHARS = 16
 _STANDING = ("directive", "behaviour", "correction", "convention")
@@ -99,7 +100,7 @@ def _given(importance: float | None, kind: Kind | None, policy: Policy | None) -
 
 def _choose(guidance: Guidance, completion: Completion, given: Reason | None) -> tuple[Route, Reason]:
     guides = _guides(guidance, completion)
-    if completion.status and not guides:
+    if completion.status and not _might_guide(guidance):
         return "stale", Reason(code="finished_status", facts=(("word", completion.status),))
     if completion.recorded and not guidance.proves(*_STANDING):
         return "cold", Reason(code="dated_record", facts=(("date", completion.dated), ("word", completion.finished)))
@@ -109,6 +110,12 @@ def _choose(guidance: Guidance, completion: Completion, given: Reason | None) ->
     if given is not None:
         return "hot", given
     return "cold", _why_cold(guidance, completion)
+
+
+def _might_guide(guidance: Guidance) -> bool:
+    """The least sign of guidance keeps a text from the bin; "all" alone is none ("All tests green")."""
+    customs = sum(sign.weight for sign in guidance.of("convention"))
+    return customs > STALE_TOLERATES or bool(guidance.of("directive", "behaviour", "environment", *_ABOUT_USER))
 
 
 def _guides(guidance: Guidance, completion: Completion) -> bool:

@@ -53,6 +53,47 @@ def test_no_rule_preference_or_red_line_is_ever_stale(name: str) -> None:
     assert [row["content"] for row in rows(name) if row["route"] == "hot" and routed(row).route == "stale"] == []
 
 
+@pytest.mark.parametrize(
+    "content",
+    [
+        "Done means deployed.",
+        "Only merged code is deployed.",
+        "Kitchen stays clean.",
+        "Paid invoices go to the blue folder.",
+        "Tests green before merge.",
+        "Close tickets once done.",
+        "Half of the trail signs have been repainted.",
+        "工单处理完就关掉。",
+        "代码写完跑一遍测试。",
+        "出门前关好窗户。",
+        "合并前 CI 全绿。",
+        "一个合并请求只做一件事。",
+        "和这家供应商约定先付款后发货",
+        "库存为零时自动通知对应的采购",
+        "苹果树该修了",
+        "用户买了一把二手大提琴。",
+    ],
+)
+def test_words_of_completion_alone_make_no_text_stale(content: str) -> None:
+    assert route(content).route != "stale"
+
+
+@pytest.mark.parametrize(
+    ("content", "right"),
+    [
+        ("Order 138 was packed twice.", "cold"),
+        ("Test slots are handed out at ten.", "cold"),
+        ("The Must family runs the inn.", "cold"),
+        ("Lena always brings cake.", "cold"),
+        ("After a release, bump the minor version.", "hot"),
+        ("Check the list for what is missing.", "hot"),
+        ("Running plan: at most four sessions a week.", "hot"),
+    ],
+)
+def test_the_same_words_command_name_or_describe(content: str, right: str) -> None:
+    assert route(content).route == right
+
+
 # Texts that the predecessor judged wrongly, with the outcome that is right.
 @pytest.mark.parametrize(
     ("content", "importance", "right"),
