@@ -83,7 +83,7 @@ def read_stdin() -> str:
     from memorycore.errors import InvalidInput
 
     content = sys.stdin.buffer.read()
-    for encoding in ("utf-8-sig", locale.getpreferredencoding(do_setlocale=False)):
+    for encoding in ("utf-8-sig", locale.getencoding()):
         try:
             return content.decode(encoding)
         except UnicodeDecodeError:
