@@ -422,9 +422,11 @@ class MemoryCore:
         return vectors.fill(self.db, self.embedding, clock=self._clock, limit=limit, timeout_s=timeout_s)
 
     def _prepare(self) -> None:
-        """Once at the start of a long life: fold old uses, and wait for the model."""
+        """Once at the start of a long life: fold old uses, wait for the model, read what questions are answered from."""
         upkeep.fold_uses(self.db)
         self.embedding.wait_ready(None)
+        if self._index:
+            self._index.warm()
 
     def _work(self) -> bool:
         # An endpoint that was away at the start says which model it has when it first answers.

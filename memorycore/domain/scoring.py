@@ -90,8 +90,11 @@ def places_of(session: Rows, asks: Mask) -> Places:
 
 
 def rarity(total: int, holding: Sequence[int]) -> list[float]:
-    """What each word says (BM25's inverse document frequency), for ``total`` memories of which ``holding`` have it."""
-    return [max(math.log((total - count + 0.5) / (count + 0.5)), 1e-6) for count in holding]
+    """What each word says (inverse document frequency), for ``total`` memories of which ``holding`` have it.
+
+    Never nothing, so that a word is worth something in a store of three memories too.
+    """
+    return [math.log(1 + (total - count + 0.5) / (count + 0.5)) for count in holding]
 
 
 def coverage(hits: Sequence[Rows], weights: Sequence[float], places: Places, tuning: Tuning) -> Floats:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from memorycore.search.rows import Followed, Rows
 from memorycore.search.vectors import Matrix
+from memorycore.store.vectors import known_fingerprint
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
@@ -56,6 +57,10 @@ class LivingIndex:
         return self._matrix
 
     def warm(self) -> None:
-        """Read everything now, so that the first question does not have to."""
+        """Read everything now, waiting for the model, so that the first question does not have to."""
+        fingerprint = self._embedding.fingerprint() if self._embedding else None
+        calibration = self._embedding.calibration if self._embedding else None
         with self._db.read() as c, self.current(c):
-            pass
+            known = known_fingerprint(c, fingerprint) if fingerprint else None
+            if known is not None and calibration is not None:
+                self.matrix(c, known, calibration)

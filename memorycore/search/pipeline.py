@@ -38,7 +38,6 @@ LEAST_CANDIDATES = 300
 CANDIDATES_PER_RESULT = 4
 MOST_RECENT_USES = 8
 MOST_READ = 100
-NOTHING = 0.01  # evidence that only rounding or a bare common word leaves
 DAY_MS = 86_400_000
 # A process that lives long answers in time; one that was started for this question waits for the model to load.
 WAIT_S = 1.5
@@ -320,7 +319,7 @@ def _hits(  # noqa: PLR0913 what a hit is made of
     import numpy as np
 
     order = np.argsort(-score, kind="stable")
-    order = order[(candidates.evidence[order] > NOTHING) | candidates.exact[order]]
+    order = order[(candidates.evidence[order] > 0) | candidates.exact[order]]
     if len(order) > request.top_k:  # whoever ties with the last one takes part in the decision
         order = order[score[order] >= score[order[request.top_k - 1]]]
     seqs = rows.columns.seq[candidates.rows[order]].tolist()

@@ -29,9 +29,10 @@ if TYPE_CHECKING:
 
     Integers = NDArray[np.int64]
 
-# "[8 May 2023] Caroline: …" or "Caroline: …": who speaks, when nobody said so in a better way.
-_SPEAKER = re.compile(
-    r"\s*(?:\[[^\]\n]{1,60}\]\s*)?([^\W\d_][^:：\n\[\]<>{}/\\\"。，,;；!?！？]{0,39}?)\s*[:：](?=\s|[^\x00-\x7f])"
+# "[8 May 2023] Caroline: …" or "Caroline: …", a line of a transcript: who speaks, and in brackets the conversation, for
+# a memory that names no session.
+_LINE = re.compile(
+    r"\s*(?:(\[[^\]\n]{1,60}\])\s*)?([^\W\d_][^:：\n\[\]<>{}/\\\"。，,;；!?！？]{0,39}?)\s*[:：](?=\s|[^\x00-\x7f])"
 )
 _MOST_NAME_WORDS = 3
 _TRUST = {"verified": 1.0, "unverified": 0.95, "stale": 0.7, "disputed": 0.5}
@@ -240,12 +241,13 @@ class Rows:
         trust = (
             value * _TRUST.get(status or "unverified", 0.95) for value, status in zip(confidence, checked, strict=True)
         )
+        talks = [_place_in_talk(*told) for told in zip(space, session, head, author, strict=True)]
         return Columns(
             seq=whole(seq), alive=flags(alive), namespace=coded(space), kind=coded(kind), policy=coded(policy),
             target=coded(target), hot=flags(hot), private=flags(private),
-            session=coded(_session_name(name, one) if one else "" for name, one in zip(space, session, strict=True)),
+            session=coded(talk for talk, _ in talks),
             author=coded(author),
-            speaker=coded(_speaker(text, name) for text, name in zip(head, author, strict=True)),
+            speaker=coded(speaker for _, speaker in talks),
             valid_from=whole(start), valid_until=whole(end), created=whole(created), happened=whole(happened),
             trust=np.fromiter(trust, dtype=np.float32, count=len(rows)),
             uses=whole(uses), last_use=whole(value or 0 for value in last), size=whole(size), asks=flags(asks),
@@ -273,8 +275,12 @@ def _session_name(namespace: str, session_id: str) -> str:
     return f"session\0{namespace}\0{session_id}"
 
 
-def _speaker(head: str, author: str) -> str:
-    """Who speaks, as ``Rows`` codes it: the name at the head of the text, else the author. Empty for nobody."""
-    match = _SPEAKER.match(head) if ":" in head or "：" in head else None
-    name = match.group(1) if match and len(match.group(1).split()) <= _MOST_NAME_WORDS else author
-    return f"speaker\0{fold(name).strip()}" if name.strip() else ""
+def _place_in_talk(namespace: str, session_id: str, head: str, author: str) -> tuple[str, str]:
+    """Session and speaker of a memory, as ``Rows`` codes them; empty for none."""
+    match = _LINE.match(head) if ":" in head or "：" in head else None
+    line = match if match and len(match.group(2).split()) <= _MOST_NAME_WORDS else None
+    name = fold(line.group(2) if line else author).strip()
+    session = _session_name(namespace, session_id) if session_id else ""
+    if line and line.group(1) and not session_id:
+        session = f"transcript\0{namespace}\0{line.group(1)}"
+    return session, f"speaker\0{name}" if name else ""

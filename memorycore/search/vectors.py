@@ -141,11 +141,14 @@ def likeness_of(
     return best
 
 
-def best_rows(likeness: Floats, allowed: Mask, count: int) -> RowNumbers:
-    """The ``count`` allowed rows with the highest scores, in no order; NaN counts as none."""
+def best_rows(scores: Floats, allowed: Mask, count: int) -> RowNumbers:
+    """The ``count`` allowed rows with the highest scores, in no order, of equal ones the first; NaN counts as none."""
     import numpy as np
 
-    rows = np.flatnonzero(allowed & ~np.isnan(likeness))
+    rows = np.flatnonzero(allowed & ~np.isnan(scores))
     if len(rows) <= count:
         return rows
-    return rows[np.argpartition(-likeness[rows], count)[:count]]
+    among = scores[rows]
+    last = np.partition(among, len(rows) - count)[len(rows) - count]
+    better, equal = rows[among > last], rows[among == last]
+    return np.concatenate([better, equal[: count - len(better)]])
