@@ -54,10 +54,16 @@ def left_behind(tmp_path: Path) -> list[str]:
 
 
 def processes_under(folder: Path) -> Iterator[str]:
+    return (command for _, command in servers_under(folder))
+
+
+def servers_under(folder: Path) -> Iterator[tuple[int, str]]:
+    """Process number and command line of whatever keeps its memory below this folder."""
+    mark = f"MEMORY_DIR={folder}".encode()
     for entry in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):  # gone meanwhile, or somebody else's
-            if str(folder).encode() in (entry / "environ").read_bytes():
-                yield (entry / "cmdline").read_text(encoding="utf-8").replace("\0", " ")
+            if mark in (entry / "environ").read_bytes():
+                yield int(entry.name), (entry / "cmdline").read_text(encoding="utf-8").replace("\0", " ")
 
 
 def squeezed(text: str) -> str:
@@ -109,6 +115,31 @@ def test_ending_the_demo_in_the_middle_leaves_nothing(
         printed, _ = process.communicate(timeout=30)
     assert process.returncode == 130, printed
     assert "Traceback" not in printed
+    assert left_behind(tmp_path) == []
+
+
+@pytest.mark.timeout(120)
+@pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="finds the server in /proc")
+def test_a_server_that_dies_unasked_is_one_sentence(env: dict[str, str], tmp_path: Path) -> None:
+    with demo(env, "--fast") as process:
+        wait_until_the_server_works(tmp_path / "tmp")
+        for number, _ in servers_under(tmp_path / "tmp"):
+            os.kill(number, signal.SIGKILL)
+        printed, _ = process.communicate(timeout=60)
+    assert process.returncode == 1, printed
+    assert "Traceback" not in printed
+    assert "The server gave up" in printed
+    assert left_behind(tmp_path) == []
+
+
+@pytest.mark.timeout(120)
+def test_a_reader_who_goes_away_ends_the_demo(env: dict[str, str], tmp_path: Path) -> None:
+    with demo(env, "--fast") as process:
+        assert process.stdout is not None
+        assert [process.stdout.readline() for _ in range(3)][1].startswith("MemoryCore")
+        process.stdout.close()
+        process.wait(timeout=60)
+    assert process.returncode == 1
     assert left_behind(tmp_path) == []
 
 

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import cast
 
 import anyio
 
@@ -51,6 +52,19 @@ async def play(show: Show, folder: Path, world: World) -> bool:
     Raises:
         ServerGoneError: The server ended where nobody had killed it.
     """
+    try:
+        return await _acts(show, folder, world)
+    except BaseExceptionGroup as group:  # the client's own tasks pack whatever ends them, once or more
+        raise _innermost(group) from None
+
+
+def _innermost(error: BaseException) -> BaseException:
+    while isinstance(error, BaseExceptionGroup):
+        error = cast("BaseExceptionGroup[BaseException]", error).exceptions[0]
+    return error
+
+
+async def _acts(show: Show, folder: Path, world: World) -> bool:
     show.opening()
     async with running_server(folder, show.language) as server:
         told = await _tell(server, show, world.statements)
