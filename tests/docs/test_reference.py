@@ -1,3 +1,5 @@
+import re
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import get_args
@@ -74,3 +76,10 @@ def test_the_readmes_are_in_step() -> None:
     english, chinese = (readme.read_text(encoding="utf-8") for readme in READMES)
     for mark in ("\n## ", "\n```bash", "\n```", "<!-- run by .ci/run -->"):
         assert english.count(mark) == chinese.count(mark), mark
+
+
+def test_every_dependency_has_its_reason() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    reasons = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    names = [re.split(r"[<>=;\s]", wanted)[0] for wanted in project["dependencies"]]
+    assert [name for name in names if f"`{name}`" not in reasons] == []
