@@ -1,7 +1,7 @@
 """LoCoMo: is the evidence for a question among the first results?
 
-One fresh memory a conversation, one stored text a turn, ``[date] speaker: text (shares a photo: caption)``, with its
-session, author and time; the questions of categories 1 to 4 whose evidence names turns of the conversation. Recall at k is
+One fresh memory a conversation, one stored text a turn, ``[date] speaker: text (shares a photo: caption)``, with
+its session, author and time; the questions of categories 1 to 4 whose evidence names turns of the conversation. Recall at k is
 the share of a question's evidence turns among the first k results, averaged over the questions.
 
     python -m benchmarks.locomo PATH/locomo10.json [--json] [--conversations N] [--store FOLDER]
@@ -27,7 +27,7 @@ from memorycore.options import CoreOptions
 
 CATEGORIES = {1: "multi-hop", 2: "temporal", 3: "open-domain", 4: "single-hop"}
 DEPTHS = (5, 10, 20)
-TURN = re.compile(r"D\d+:\d+")
+TURN = re.compile(r"D0*(\d+):0*(\d+)")
 
 
 def turns(conversation: Mapping[str, Any]) -> Iterator[Draft]:
@@ -49,7 +49,8 @@ def turns(conversation: Mapping[str, Any]) -> Iterator[Draft]:
 def questions(sample: Mapping[str, Any], known: set[str]) -> Iterator[tuple[str, int, set[str]]]:
     """(question, category, evidence turns) where the evidence can be resolved."""
     for item in sample["qa"]:
-        evidence = {turn for text in item.get("evidence", []) for turn in TURN.findall(text)} & known
+        named = (match for text in item.get("evidence", []) for match in TURN.findall(text))
+        evidence = {f"D{session}:{turn}" for session, turn in named} & known
         if item["category"] in CATEGORIES and evidence:
             yield item["question"], item["category"], evidence
 

@@ -57,7 +57,9 @@ def measure(count: int, model: str, folder: Path) -> dict[str, object]:
     started = time.perf_counter()
     with MemoryCore(options, long_lived=True, embedding=embedding(model)) as core:
         core.embedding.wait_ready(None)
-        for _ in core.remember_many((Draft(content=text(number), ref=str(number)) for number in range(count)), actor="b"):
+        for _ in core.remember_many(
+            (Draft(content=text(number), ref=str(number)) for number in range(count)), actor="b"
+        ):
             pass
         filled_s = time.perf_counter() - started
         core.maintain(["checkpoint"])
