@@ -1,8 +1,8 @@
 """LoCoMo: is the evidence for a question among the first results?
 
 One fresh memory a conversation, one stored text a turn, ``[date] speaker: text (shares a photo: caption)``, with
-its session, author and time; the questions of categories 1 to 4 whose evidence names turns of the conversation. Recall at k is
-the share of a question's evidence turns among the first k results, averaged over the questions.
+its session, author and time; the questions of categories 1 to 4 whose evidence names turns of the conversation. Recall
+at k is the share of a question's evidence turns among the first k results, averaged over the questions.
 
     python -m benchmarks.locomo PATH/locomo10.json [--json] [--conversations N] [--store FOLDER]
 

@@ -38,7 +38,8 @@ def text(number: int) -> str:
     dice = random.Random(number)
     place, thing, room = dice.randrange(10), dice.randrange(10), number
     if number % 3 == 0:
-        return f"{ORTE[place]}仓库的{DINGE[thing]}编号是{room}，由第{dice.randrange(90)}组负责，每{dice.randrange(2, 30)}天检查一次。"
+        team, days = dice.randrange(90), dice.randrange(2, 30)
+        return f"{ORTE[place]}仓库的{DINGE[thing]}编号是{room}，由第{team}组负责，每{days}天检查一次。"
     return (
         f"The {THINGS[thing]} with number {room} stands in {PLACES[place]}, belongs to team {dice.randrange(90)} "
         f"and is serviced every {dice.randrange(2, 30)} days."
