@@ -4,8 +4,8 @@
     python -m benchmarks.retrieval SET.json [--json]
 
 Memories have ``id`` and ``content`` (or ``text``); queries have ``query``, ``relevant`` (or ``gold``) and perhaps
-``kind``. One file may hold both, as ``entries`` and ``queries``. A query without relevant memories is right when nothing
-comes back, or everything that does is marked weak.
+``kind``. One file may hold both, as ``entries`` and ``queries``. A query without relevant memories is right when
+nothing comes back, or everything that does is marked weak.
 """
 
 import argparse
