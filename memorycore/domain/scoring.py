@@ -55,7 +55,7 @@ class Tuning:
     asking: float = 0.05
     telling_bytes: int = 300
     long_bytes: int = 1000
-    floor: float = 0.18
+    floor: float = 0.20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

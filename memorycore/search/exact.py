@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING
 
 from memorycore.domain.text import fold, query_tokens
-from memorycore.search.words import holding_phrase
+from memorycore.search.words import holding_all
 from memorycore.store.statements import all_rows
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def find(c: apsw.Connection, question: Question, rows: Rows, allowed: Mask) -> d
     if question.tags:
         found["tag"] = rows.tagged(question.tags, all_of_them=False)
     for phrase in question.phrases:
-        held = holding_phrase(c, query_tokens(phrase), rows, allowed)[:MOST_PHRASE_CANDIDATES]
+        held = holding_all(c, query_tokens(phrase), rows, allowed)[:MOST_PHRASE_CANDIDATES]
         said = texts(c, rows, held)
         saying = [seq for seq, text in said.items() if phrase in fold(text)]
         found[f"phrase {phrase}"] = rows.find(sorted(saying))

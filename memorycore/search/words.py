@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import apsw
+
 from memorycore.domain.scoring import coverage, heft, rarity
-from memorycore.store.statements import only_row
+from memorycore.store.statements import first_row, only_row
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    import apsw
 
     from memorycore.domain.scoring import Floats, Mask, Tuning
     from memorycore.domain.scoring import Rows as RowNumbers
@@ -19,6 +19,11 @@ if TYPE_CHECKING:
     from memorycore.search.rows import Rows
 
 FEW_HITS = 20
+# Reading where a word stands takes time; a word that half of a large store has tells nothing beside rarer ones.
+MOST_HITS = 15_000
+ALWAYS_READ = 2
+SMALL_STORE = 2_000
+TOKENIZER = ("porter", ["unicode61", "remove_diacritics", "2"])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -40,9 +45,10 @@ def look_up(c: apsw.Connection, question: Question, rows: Rows, seen: Mask, tuni
     A word written together (``docs/plan``) counts as one word more. Single CJK characters are asked for when pairs of
     them find next to nothing.
     """
-    words = (*question.words, *question.compounds)
+    words = _worth_reading(c, (*question.words, *question.compounds), rows)
     hits = [_holding(c, word, rows, seen) for word in words]
     if sum(map(len, hits)) < FEW_HITS and (singles := question.single_characters()):
+        singles = _worth_reading(c, singles, rows)
         words = (*words, *singles)
         hits += [_holding(c, word, rows, seen) for word in singles]
     weights = rarity(int(seen.sum()), [len(found) for found in hits])
@@ -50,20 +56,46 @@ def look_up(c: apsw.Connection, question: Question, rows: Rows, seen: Mask, tuni
     return Words(words=words, hits=tuple(hits), share=share)
 
 
-def holding_phrase(c: apsw.Connection, tokens: Sequence[str], rows: Rows, seen: Mask) -> RowNumbers:
+def holding_all(c: apsw.Connection, words: Sequence[str], rows: Rows, seen: Mask) -> RowNumbers:
     """Rows that hold all of these words, in any order."""
     import numpy as np
 
     found = np.flatnonzero(seen)
-    for token in tokens:
-        found = np.intersect1d(found, _holding(c, token, rows, seen), assume_unique=True)
+    for word in words:
+        found = np.intersect1d(found, _holding(c, word, rows, seen), assume_unique=True)
     return found
+
+
+def _worth_reading(c: apsw.Connection, words: tuple[str, ...], rows: Rows) -> tuple[str, ...]:
+    """In a large store, the rare words up to ``MOST_HITS`` places in all; in a small one, all of them."""
+    if len(rows) <= SMALL_STORE:
+        return words
+    counts = {word: _count(c, word) for word in words}
+    kept: set[str] = set()
+    total = 0
+    for word in sorted(words, key=lambda word: (counts[word], word)):
+        total += counts[word]
+        if total > MOST_HITS and len(kept) >= ALWAYS_READ:
+            break
+        kept.add(word)
+    return tuple(word for word in words if word in kept)
+
+
+def _count(c: apsw.Connection, word: str) -> int:
+    """In how many texts the index has this word, or the rarest part of a compound, at most."""
+    cut = c.fts5_tokenizer(*TOKENIZER)
+    stems = [str(part[-1]) for part in cut(word.encode("utf-8"), apsw.FTS5_TOKENIZE_QUERY, None, include_offsets=False)]
+    found = [first_row(c, "texts_with_stem", {"stem": stem}) for stem in stems]
+    return min((0 if row is None else int(row[0]) for row in found), default=0)
 
 
 def _holding(c: apsw.Connection, word: str, rows: Rows, seen: Mask) -> RowNumbers:
     import numpy as np
 
-    # In quotation marks nothing is an operator. The index cuts and stems the word as it did with the texts.
-    (found,) = only_row(c, "rows_with_words", {"match": '"' + word.replace('"', '""') + '"'})
-    held = rows.find(np.fromstring(found or "", dtype=np.int64, sep=","))
+    held = rows.holding.get(word)
+    if held is None:
+        # In quotation marks nothing is an operator. The index cuts and stems the word as it did with the texts.
+        (found,) = only_row(c, "rows_with_words", {"match": '"' + word.replace('"', '""') + '"'})
+        held = rows.find(np.fromstring(found or "", dtype=np.int64, sep=","))
+        rows.keep_holding(word, held)
     return held[seen[held]]

@@ -16,6 +16,9 @@ ORDER BY m.seq;
 -- One text for all: many rows are read faster so.
 SELECT group_concat(rowid) FROM memory_text WHERE memory_text MATCH :match;
 
+-- name: texts_with_stem (all namespaces: a count that decides what is worth reading)
+SELECT doc FROM memory_vocab WHERE term = :stem;
+
 -- name: texts_by_seq
 SELECT m.seq, m.content FROM memory m
 WHERE m.seq IN (SELECT value FROM json_each(:seqs)) AND m.namespace IN (SELECT value FROM json_each(:namespaces));
