@@ -41,7 +41,7 @@ def open_tier(db: Database, options: CoreOptions, target: Target, now: datetime)
         lock_timeout_s=options.lock_timeout_s,
     )
     with db.read() as c:
-        known = intents.find_tier(c, tier.directory, target)
+        known = intents.find_tier(c, options.namespace, tier.directory, target)
     if known is None:
         with db.write() as c:
             known = intents.tier_row(c, options.namespace, tier.directory, target, now)

@@ -100,7 +100,7 @@ def reconcile(db: Database, tier: HotTier, *, new_id: Callable[[], str], now: da
     """
     sha = tier.look().sha256
     with db.read() as c:
-        row = intents.find_tier(c, tier.directory, tier.target)
+        row = intents.find_tier(c, tier.namespace, tier.directory, tier.target)
         if row is not None and row.file_sha == sha and not intents.open_intents(c, tier.namespace, tier.id):
             return Reconciled()
     tier.settle()

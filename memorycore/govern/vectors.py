@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 LEASE_MS = 300_000
 FIRST_PAUSE_MS = 5_000
-LONGEST_PAUSE_MS = 3_600_000
+LONGEST_PAUSE_MS = vectors.LONGEST_WAIT_MS
 AWAY_PAUSE_MS = 15_000
 MAX_ATTEMPTS = 6
 # Failures that say something about the text, or may do so: they count. All others mean that the model is away.

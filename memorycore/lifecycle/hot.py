@@ -131,6 +131,6 @@ def _fresh(c: apsw.Connection, memory: Memory) -> Memory:
 
 def _follow(c: apsw.Connection, tier: HotTier, written: Written) -> None:
     """Rows and file agree again, unless the file held something new before this write."""
-    known = intents.find_tier(c, tier.directory, tier.target)
+    known = intents.find_tier(c, tier.namespace, tier.directory, tier.target)
     if known is not None and known.file_sha == written.sha_before:
         intents.set_file_sha(c, tier.id, written.sha_after)

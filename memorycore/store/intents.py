@@ -47,13 +47,13 @@ def tier_row(c: apsw.Connection, namespace: str, directory: str, target: Target,
 
     Where the only other folder of this namespace is gone, it was moved here, and its rows come along.
     """
-    where = {"directory": directory, "target": target}
+    where = {"namespace": namespace, "directory": directory, "target": target}
     known = first_row(c, "hot_tier", where)
     if known is None and (moved := _moved_from(c, namespace, target)) is not None:
         c.execute(sql["move_hot_tier"], {"hot_tier": moved, "directory": directory})
         known = only_row(c, "hot_tier", where)
     if known is None:
-        c.execute(sql["upsert_hot_tier"], {**where, "namespace": namespace, "now": to_ms(now)})
+        c.execute(sql["upsert_hot_tier"], {**where, "now": to_ms(now)})
         known = only_row(c, "hot_tier", where)
     return TierRow(id=known[0], file_sha=known[1], first_seen_at_ms=known[2])
 
@@ -65,9 +65,9 @@ def _moved_from(c: apsw.Connection, namespace: str, target: Target) -> int | Non
     return int(others[0][0])
 
 
-def find_tier(c: apsw.Connection, directory: str, target: Target) -> TierRow | None:
-    """The row of one hot file, or None before first contact."""
-    known = first_row(c, "hot_tier", {"directory": directory, "target": target})
+def find_tier(c: apsw.Connection, namespace: str, directory: str, target: Target) -> TierRow | None:
+    """The row of one hot file, or None before first contact. Each namespace that looks at a file has its own."""
+    known = first_row(c, "hot_tier", {"namespace": namespace, "directory": directory, "target": target})
     return None if known is None else TierRow(id=known[0], file_sha=known[1], first_seen_at_ms=known[2])
 
 

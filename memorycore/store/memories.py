@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import apsw
@@ -20,15 +20,17 @@ _COLUMNS = (
 _TIMES = ("valid_from", "valid_until", "created_at", "updated_at", "occurred_at", "last_used_at", "trashed_at")
 _LISTS = ("protected", "tags")
 _FLAGS = ("pinned", "importance_given")
+_EPOCH = datetime.fromtimestamp(0, tz=UTC)
+_MILLISECOND = timedelta(milliseconds=1)
 
 
 def to_ms(moment: datetime | None) -> int | None:
-    """Aware time → integer milliseconds UTC."""
-    return None if moment is None else round(moment.timestamp() * 1_000)
+    """Aware time → integer milliseconds UTC, rounded down: the last moment of the last year has no next one."""
+    return None if moment is None else (moment - _EPOCH) // _MILLISECOND
 
 
 def from_ms(value: int | None) -> datetime | None:
-    return None if value is None else datetime.fromtimestamp(value / 1_000, tz=UTC)
+    return None if value is None else _time(value)
 
 
 def insert_memory(c: apsw.Connection, memory: Memory) -> Memory:
@@ -150,7 +152,7 @@ def source_fields(source: Source) -> dict[str, str | None]:
 
 
 def _time(value: int) -> datetime:
-    return datetime.fromtimestamp(value / 1_000, tz=UTC)
+    return _EPOCH + value * _MILLISECOND  # the system's own conversion ends at 1970 or 2038 on some machines
 
 
 def _memories(cursor: apsw.Cursor) -> list[Memory]:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 EMBED = "embed"
+LONGEST_WAIT_MS = 3_600_000  # nobody asks for a longer pause: a job that is due later was queued by a clock that went back
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,7 +72,7 @@ def queue_job(c: apsw.Connection, namespace: str, seq: int, now_ms: int) -> None
 
 def lease_due(c: apsw.Connection, now_ms: int, *, lease_ms: int, limit: int) -> list[VectorJob]:
     """Take due jobs; a taker that dies loses them after ``lease_ms``."""
-    rows = all_rows(c, "due_jobs", {"kind": EMBED, "now": now_ms, "limit": limit})
+    rows = all_rows(c, "due_jobs", {**_due(now_ms), "limit": limit})
     jobs = [VectorJob(id=job, seq=seq, attempts=attempts, content=content) for job, seq, attempts, content, _ in rows]
     if jobs:
         c.execute(sql["lease_jobs"], {"until": now_ms + lease_ms, "ids": json.dumps([job.id for job in jobs])})
@@ -106,7 +107,11 @@ def queue_missing(c: apsw.Connection, fingerprint: int | None, now_ms: int) -> N
 
 
 def any_due(c: apsw.Connection, now_ms: int) -> bool:
-    return first_row(c, "any_due_job", {"kind": EMBED, "now": now_ms}) is not None
+    return first_row(c, "any_due_job", _due(now_ms)) is not None
+
+
+def _due(now_ms: int) -> dict[str, object]:
+    return {"kind": EMBED, "now": now_ms, "latest": now_ms + LONGEST_WAIT_MS}
 
 
 def state_of(c: apsw.Connection, seq: int) -> str:

@@ -14,7 +14,7 @@ CREATE TABLE hot_tier (
     target        TEXT NOT NULL CHECK (target IN ('memory', 'user')),
     first_seen_at INTEGER NOT NULL,
     file_sha      TEXT NOT NULL DEFAULT '',
-    UNIQUE (directory, target)
+    UNIQUE (directory, target, namespace)
 ) STRICT;
 
 CREATE TABLE memory (

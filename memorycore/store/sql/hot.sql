@@ -2,10 +2,11 @@
 
 -- name: upsert_hot_tier
 INSERT INTO hot_tier (namespace, directory, target, first_seen_at) VALUES (:namespace, :directory, :target, :now)
-ON CONFLICT (directory, target) DO NOTHING;
+ON CONFLICT (directory, target, namespace) DO NOTHING;
 
 -- name: hot_tier
-SELECT id, file_sha, first_seen_at, namespace FROM hot_tier WHERE directory = :directory AND target = :target;
+SELECT id, file_sha, first_seen_at FROM hot_tier
+WHERE directory = :directory AND target = :target AND namespace = :namespace;
 
 -- name: hot_tiers_of_target
 SELECT id, directory FROM hot_tier WHERE namespace = :namespace AND target = :target;

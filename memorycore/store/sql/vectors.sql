@@ -41,7 +41,10 @@ WHERE m.state = 'active'
 ON CONFLICT (kind, memory_seq) DO NOTHING;
 
 -- name: any_due_job (all namespaces: only the fact leaves)
-SELECT 1 FROM job WHERE kind = :kind AND dead = 0 AND not_before <= :now AND lease_until <= :now LIMIT 1;
+SELECT 1 FROM job
+WHERE kind = :kind AND dead = 0
+  AND not_before NOT BETWEEN :now + 1 AND :latest AND lease_until NOT BETWEEN :now + 1 AND :latest
+LIMIT 1;
 
 -- name: queue_job
 INSERT INTO job (kind, namespace, memory_seq, not_before) VALUES (:kind, :namespace, :seq, :not_before)
@@ -49,7 +52,8 @@ ON CONFLICT (kind, memory_seq) DO UPDATE SET attempts = 0, not_before = excluded
 
 -- name: due_jobs (all namespaces: vectors are made for whoever waits; the text goes to the model only)
 SELECT j.id, j.memory_seq, j.attempts, m.content, m.namespace FROM job j JOIN memory m ON m.seq = j.memory_seq
-WHERE j.kind = :kind AND j.dead = 0 AND j.not_before <= :now AND j.lease_until <= :now
+WHERE j.kind = :kind AND j.dead = 0
+  AND j.not_before NOT BETWEEN :now + 1 AND :latest AND j.lease_until NOT BETWEEN :now + 1 AND :latest
 ORDER BY j.priority, j.not_before, j.id LIMIT :limit;
 
 -- name: lease_jobs
