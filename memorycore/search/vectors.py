@@ -12,10 +12,11 @@ that some memories are near to everything.
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from itertools import islice
+from typing import TYPE_CHECKING, Any
 
 from memorycore.domain.text import script_class
-from memorycore.store.statements import all_rows
+from memorycore.store.statements import all_rows, only_row, sql
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from memorycore.search.rows import Followed, Rows
 
 _GROWTH = 1.5
+_AT_ONCE = 4_096
 
 
 def debiased(question: Floats, calibration: Calibration, tuning: Tuning) -> Floats:
@@ -75,11 +77,16 @@ class Matrix:
         if followed.since == 0:
             self._used = 0
         self._drop(followed.changed)
-        found = all_rows(c, "vectors_since", {"fingerprint_id": self.fingerprint_id, "since": followed.since})
-        self._make_room(len(found))
-        self._residuals[self._used : self._used + len(found)] = residuals(found, self.calibration)  # pyright: ignore[reportArgumentType] rows of the statement
-        self._seq[self._used : self._used + len(found)] = np.fromiter((seq for seq, _, _ in found), dtype=np.int64)
-        self._used += len(found)
+        parameters = {"fingerprint_id": self.fingerprint_id, "since": followed.since}
+        (count,) = only_row(c, "count_vectors_since", parameters)
+        self._make_room(int(count))
+        found = iter(c.execute(sql["vectors_since"], parameters))
+        # Some at a time: all blobs at once beside the matrix would double the memory.
+        while some := [_row(row) for row in islice(found, _AT_ONCE)]:
+            end = self._used + len(some)
+            self._residuals[self._used : end] = residuals(some, self.calibration)
+            self._seq[self._used : end] = np.fromiter((seq for seq, _, _ in some), dtype=np.int64)
+            self._used = end
 
     def likeness(self, question: Floats, rows: Rows) -> Floats:
         """Scores of all rows, ``[n]``; NaN for a memory that has no vector."""
@@ -133,12 +140,18 @@ def likeness_of(
     c: apsw.Connection, question: Floats, seqs: Sequence[int], fingerprint_id: int, calibration: Calibration
 ) -> dict[int, float]:
     """Scores of these memories, from their stored vectors."""
-    found = all_rows(c, "vectors_by_seq", {"fingerprint_id": fingerprint_id, "seqs": json.dumps(seqs)})
-    scores = residuals(found, calibration) @ question  # pyright: ignore[reportArgumentType] rows of the statement
+    parameters = {"fingerprint_id": fingerprint_id, "seqs": json.dumps(seqs)}
+    found = [_row(row) for row in all_rows(c, "vectors_by_seq", parameters)]
+    scores = residuals(found, calibration) @ question
     best: dict[int, float] = {}
     for (seq, _, _), score in zip(found, scores.tolist(), strict=True):
         best[seq] = max(score, best.get(seq, score))
     return best
+
+
+def _row(row: tuple[Any, ...]) -> tuple[int, bytes, str]:
+    seq, vector, text = row
+    return int(seq), vector, text
 
 
 def best_rows(scores: Floats, allowed: Mask, count: int) -> RowNumbers:

@@ -37,6 +37,10 @@ WHERE m.namespace IN (SELECT value FROM json_each(:namespaces))
 SELECT memory_seq, used_at FROM memory_use
 WHERE memory_seq IN (SELECT value FROM json_each(:seqs)) ORDER BY memory_seq, used_at DESC;
 
+-- name: count_vectors_since (all namespaces: room for the rows of the next statement)
+SELECT count(*) FROM embedding e JOIN memory m ON m.seq = e.memory_seq
+WHERE e.fingerprint_id = :fingerprint_id AND m.change_seq > :since;
+
 -- name: vectors_since (all namespaces: the caller keeps those whose rows it holds)
 SELECT e.memory_seq, e.vector, m.content FROM embedding e JOIN memory m ON m.seq = e.memory_seq
 WHERE e.fingerprint_id = :fingerprint_id AND m.change_seq > :since
