@@ -35,7 +35,6 @@ _LINE = re.compile(
     r"\s*(?:(\[[^\]\n]{1,60}\])\s*)?([^\W\d_][^:：\n\[\]<>{}/\\\"。，,;；!?！？]{0,39}?)\s*[:：](?=\s|[^\x00-\x7f])"
 )
 _MOST_NAME_WORDS = 3
-MOST_WORDS_KEPT = 500
 _TRUST = {"verified": 1.0, "unverified": 0.95, "stale": 0.7, "disputed": 0.5}
 
 
@@ -80,7 +79,9 @@ class Rows:
         self.namespaces = tuple(namespaces)
         self.since = 0
         self.tags: dict[int, frozenset[str]] = {}
+        # What the keyword channel found out about words, until something changes: questions have many in common.
         self.holding: dict[str, RowNumbers] = {}
+        self.counts: dict[str, int] = {}
         self._codes: dict[str, int] = {"": 0}
         self._columns: Columns | None = None
         self._places: Places | None = None
@@ -147,7 +148,7 @@ class Rows:
         since = self.since
         if newest == since and self._columns is not None:
             return Followed(since=since, changed=np.zeros(0, dtype=np.int64))
-        self.holding.clear()
+        self.forget_words()
         changed = self._read(c, since)
         if self._columns is None:
             self._columns = changed
@@ -156,11 +157,10 @@ class Rows:
         self.since, self._places, self._in_dialogue = newest, None, None
         return Followed(since=since, changed=changed.seq)
 
-    def keep_holding(self, word: str, held: RowNumbers) -> None:
-        """Remember which rows hold a word, until something changes: questions have many words in common."""
-        if len(self.holding) >= MOST_WORDS_KEPT:
-            self.holding.clear()
-        self.holding[word] = held
+    def forget_words(self) -> None:
+        """Drop what is known about words: the memories have changed, or it has become too much."""
+        self.holding.clear()
+        self.counts.clear()
 
     def find(self, seqs: Sequence[int] | Integers) -> RowNumbers:
         """Row numbers of these memories; unknown and dead ones are left out."""

@@ -23,6 +23,7 @@ FEW_HITS = 20
 MOST_HITS = 15_000
 ALWAYS_READ = 2
 SMALL_STORE = 2_000
+MOST_WORDS_KEPT = 1_000
 TOKENIZER = ("porter", ["unicode61", "remove_diacritics", "2"])
 
 
@@ -45,6 +46,8 @@ def look_up(c: apsw.Connection, question: Question, rows: Rows, seen: Mask, tuni
     A word written together (``docs/plan``) counts as one word more. Single CJK characters are asked for when pairs of
     them find next to nothing.
     """
+    if len(rows.holding) > MOST_WORDS_KEPT or len(rows.counts) > MOST_WORDS_KEPT:
+        rows.forget_words()
     words = _worth_reading(c, (*question.words, *question.compounds), rows)
     hits = [_holding(c, word, rows, seen) for word in words]
     if sum(map(len, hits)) < FEW_HITS and (singles := question.single_characters()):
@@ -70,7 +73,7 @@ def _worth_reading(c: apsw.Connection, words: tuple[str, ...], rows: Rows) -> tu
     """In a large store, the rare words up to ``MOST_HITS`` places in all; in a small one, all of them."""
     if len(rows) <= SMALL_STORE:
         return words
-    counts = {word: _count(c, word) for word in words}
+    counts = {word: _count(c, word, rows) for word in words}
     kept: set[str] = set()
     total = 0
     for word in sorted(words, key=lambda word: (counts[word], word)):
@@ -81,12 +84,15 @@ def _worth_reading(c: apsw.Connection, words: tuple[str, ...], rows: Rows) -> tu
     return tuple(word for word in words if word in kept)
 
 
-def _count(c: apsw.Connection, word: str) -> int:
-    """In how many texts the index has this word, or the rarest part of a compound, at most."""
-    cut = c.fts5_tokenizer(*TOKENIZER)
-    stems = [str(part[-1]) for part in cut(word.encode("utf-8"), apsw.FTS5_TOKENIZE_QUERY, None, include_offsets=False)]
-    found = [first_row(c, "texts_with_stem", {"stem": stem}) for stem in stems]
-    return min((0 if row is None else int(row[0]) for row in found), default=0)
+def _count(c: apsw.Connection, word: str, rows: Rows) -> int:
+    """In how many texts the index has this word; of a compound, its rarest part."""
+    count = rows.counts.get(word)
+    if count is None:
+        cut = c.fts5_tokenizer(*TOKENIZER)
+        parts = cut(word.encode("utf-8"), apsw.FTS5_TOKENIZE_QUERY, None, include_offsets=False)
+        found = [first_row(c, "texts_with_stem", {"stem": str(part[-1])}) for part in parts]
+        count = rows.counts[word] = min((0 if row is None else int(row[0]) for row in found), default=0)
+    return count
 
 
 def _holding(c: apsw.Connection, word: str, rows: Rows, seen: Mask) -> RowNumbers:
@@ -97,5 +103,5 @@ def _holding(c: apsw.Connection, word: str, rows: Rows, seen: Mask) -> RowNumber
         # In quotation marks nothing is an operator. The index cuts and stems the word as it did with the texts.
         (found,) = only_row(c, "rows_with_words", {"match": '"' + word.replace('"', '""') + '"'})
         held = rows.find(np.fromstring(found or "", dtype=np.int64, sep=","))
-        rows.keep_holding(word, held)
+        rows.holding[word] = held
     return held[seen[held]]
