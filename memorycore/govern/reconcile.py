@@ -5,17 +5,20 @@ compared inside one write transaction of the store: no process of ours can begin
 whatever differs and stands in no open intent was done by somebody else.
 """
 
-from collections.abc import Callable, Sequence
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import lru_cache
 
 import apsw
 from rapidfuzz import fuzz
 
-from memorycore.domain.memory import Memory
+from memorycore.domain.memory import Memory, Policy
 from memorycore.domain.routing import Routing, route
 from memorycore.domain.text import entry_hash, fold, norm_hash
 from memorycore.hot.files import Contents
+from memorycore.hot.sidecar import EntryMeta
 from memorycore.hot.tier import HotTier
 from memorycore.lifecycle import hot, rows
 from memorycore.lifecycle.hot import Begun
@@ -25,8 +28,10 @@ from memorycore.store.intents import Intent
 from memorycore.store.memories import to_ms
 
 ACTOR = "host"
+RULES = frozenset({"core", "rule"})
 # Below this share of common words two texts of one pass are taken for two facts, not for one edited entry.
 SAME_SUBJECT = 60.0
+MOST_COMPARED = 5_000_000_000  # half a second: about 400 entries that became 400 others
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,10 +58,17 @@ class HostChanges:
     edited: tuple[tuple[Memory, str], ...]
 
 
-def compare(entries: Sequence[str], known: Sequence[Memory], under_way: Sequence[Intent]) -> HostChanges:
+def compare(
+    entries: Sequence[str],
+    known: Sequence[Memory],
+    under_way: Sequence[Intent],
+    *,
+    is_cold: Callable[[str], bool] = lambda _: False,
+) -> HostChanges:
     """Diff a file against the rows by hash, leaving out every text of a change that is under way.
 
     One removed and one added text about the same subject are an edit; pairs are taken best first, each text once.
+    ``is_cold`` tells a text that a cold memory has already: that one comes back, and no other takes its words.
     """
     ours = {entry_hash(text) for intent in under_way for text in intent.texts()}
     in_file = {entry_hash(text): text for text in entries}
@@ -64,18 +76,12 @@ def compare(entries: Sequence[str], known: Sequence[Memory], under_way: Sequence
     added = [text for key, text in in_file.items() if key not in in_rows and key not in ours]
     removed = [memory for key, memory in in_rows.items() if key not in in_file and key not in ours]
     edited: list[tuple[Memory, str]] = []
-    ranked = sorted(
-        (
-            (_likeness(memory.content, text), index, number)
-            for index, memory in enumerate(removed)
-            for number, text in enumerate(added)
-        ),
-        key=lambda item: (-item[0], item[1], item[2]),
-    )
+    new = {number: text for number, text in enumerate(added) if removed and not is_cold(text)}
+    ranked = sorted(_pairs([memory.content for memory in removed], new), key=lambda item: (-item[0], item[1], item[2]))
     taken_rows: set[int] = set()
     taken_texts: set[int] = set()
-    for likeness, index, number in ranked:
-        if likeness >= SAME_SUBJECT and index not in taken_rows and number not in taken_texts:
+    for _, index, number in ranked:
+        if index not in taken_rows and number not in taken_texts:
             taken_rows.add(index)
             taken_texts.add(number)
             edited.append((removed[index], added[number]))
@@ -88,8 +94,33 @@ def compare(entries: Sequence[str], known: Sequence[Memory], under_way: Sequence
 
 def _likeness(old: str, new: str) -> float:
     """0..100: how much of two wordings is common, counted in words, or in characters where no blanks part words."""
-    one, other = fold(old), fold(new)
-    return max(fuzz.ratio(one, other), fuzz.token_sort_ratio(one, other))
+    (one, one_sorted), (other, other_sorted) = _folded(old), _folded(new)
+    return max(fuzz.ratio(one, other), fuzz.ratio(one_sorted, other_sorted))
+
+
+@lru_cache(maxsize=4096)
+def _folded(text: str) -> tuple[str, str]:
+    """A wording as it is compared: in its own order, and with its words sorted."""
+    folded = fold(text)
+    return folded, " ".join(sorted(folded.split()))
+
+
+def _pairs(old: Sequence[str], new: Mapping[int, str]) -> Iterator[tuple[float, int, int]]:
+    """(likeness, number of the old text, number of the new one) of all that may be one entry before and after an edit.
+
+    A file that differs as a whole is another file, not an edited one; to look for pairs in it would take minutes.
+    """
+    if _length(old) * _length(new.values()) > MOST_COMPARED:
+        return
+    for index, text in enumerate(old):
+        for number, other in new.items():
+            if (likeness := _likeness(text, other)) >= SAME_SUBJECT:
+                yield likeness, index, number
+
+
+def _length(texts: Iterable[str]) -> int:
+    """What comparing with them costs: their code points, and some for each text."""
+    return sum(len(text) + 100 for text in texts)
 
 
 def reconcile(db: Database, tier: HotTier, *, new_id: Callable[[], str], now: datetime) -> Reconciled:
@@ -98,11 +129,15 @@ def reconcile(db: Database, tier: HotTier, *, new_id: Callable[[], str], now: da
     Raises:
         HotFileError: The file cannot be read; rows and file stay as they are.
     """
-    sha = tier.look().sha256
+    contents = tier.look()
     with db.read() as c:
         row = intents.find_tier(c, tier.namespace, tier.directory, tier.target)
-        if row is not None and row.file_sha == sha and not intents.open_intents(c, tier.namespace, tier.id):
-            return Reconciled()
+        is_known = row is not None and row.file_sha == contents.sha256
+        is_known = is_known and not intents.open_intents(c, tier.namespace, tier.id)
+    if is_known:
+        if contents.unstamped:
+            _stamp(db, tier, now)
+        return Reconciled()
     tier.settle()
     with db.write() as c:
         row = intents.tier_row(c, tier.namespace, tier.directory, tier.target, now)
@@ -113,16 +148,23 @@ def reconcile(db: Database, tier: HotTier, *, new_id: Callable[[], str], now: da
         finished, unfinished = _recover(c, tier, contents.entries, now)
         under_way = intents.open_intents(c, tier.namespace, tier.id)
         known = memories.select(c, "hot_memories", namespace=tier.namespace, hot_tier=tier.id)
-        changes = compare(contents.entries, known, under_way)
+        changes = compare(
+            contents.entries, known, under_way, is_cold=lambda text: _cold_memory(c, tier, text) is not None
+        )
         this = Pass(contents=contents, new_id=new_id, now=now, first=first)
         done = _apply(c, tier, changes, this)
         intents.set_file_sha(c, tier.id, contents.sha256)
     if unfinished:
         hot.place(db, tier, unfinished, Cause(actor=ACTOR, at=now, reason="recovered"))
     if done.changed or first:
-        with db.read() as c:
-            tier.stamp(memories.select(c, "hot_memories", namespace=tier.namespace, hot_tier=tier.id), now)
+        _stamp(db, tier, now)
     return replace(done, finished=finished + len(unfinished))
+
+
+def _stamp(db: Database, tier: HotTier, now: datetime) -> None:
+    with db.read() as c:
+        known = memories.select(c, "hot_memories", namespace=tier.namespace, hot_tier=tier.id)
+    tier.stamp(known, now)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -163,43 +205,68 @@ def _apply(c: apsw.Connection, tier: HotTier, changes: HostChanges, this: Pass) 
 def _adopt(c: apsw.Connection, tier: HotTier, text: str, this: Pass) -> None:
     """Give a text that somebody wrote into the file its row: a cold or binned one with these words, or a new one."""
     cause = Cause(actor=ACTOR, at=this.now, reason="first_contact" if this.first else "host_added")
-    where = {"namespace": tier.namespace, "norm_hash": norm_hash(text)}
-    cold = memories.select(c, "active_by_norm_hash", **where, scope="global", session_id="")
-    if cold and cold[0].residence != "hot" and cold[0].content == text:
-        rows.move(c, cold[0], "hot", cause, hot_tier=tier.id)
+    cold = _cold_memory(c, tier, text)
+    if cold is not None:
+        if cold.content != text:  # the file decides the wording
+            cold = rows.revise(c, cold, {"content": text}, cause)
+            vectors.queue_job(c, tier.namespace, cold.seq, to_ms(this.now) or 0)
+        rows.move(c, cold, "hot", cause, tier=tier)
         return
-    binned = memories.select(c, "binned_by_norm_hash", **where)
+    binned = memories.select(c, "binned_by_norm_hash", namespace=tier.namespace, norm_hash=norm_hash(text))
     if binned and binned[0].content == text:
         back = rows.restore(c, binned[0], cause)
         vectors.queue_job(c, tier.namespace, back.seq, to_ms(this.now) or 0)
-        rows.move(c, back, "hot", cause, hot_tier=tier.id)
+        rows.move(c, back, "hot", cause, tier=tier)
         return
     new = rows.add(c, _row_of(c, text, tier, this), cause)
     vectors.queue_job(c, tier.namespace, new.seq, to_ms(this.now) or 0)
 
 
+def _cold_memory(c: apsw.Connection, tier: HotTier, text: str) -> Memory | None:
+    """The memory outside the hot files that has this text already, by its compared form."""
+    same = memories.select(
+        c, "all_active_by_norm_hash", namespaces=json.dumps([tier.namespace]), norm_hash=norm_hash(text)
+    )
+    cold = [memory for memory in same if memory.residence != "hot"]
+    return next((memory for memory in cold if memory.content == text), cold[0] if cold else None)
+
+
 def _row_of(c: apsw.Connection, text: str, tier: HotTier, this: Pass) -> Memory:
     # A sidecar of another machine, of a lost database or of the predecessor knows more than the text alone.
-    meta = this.contents.sidecar.entries.get(entry_hash(text))
     routing = _routing(text, tier)
-    written = meta.written_at if meta and meta.written_at else this.now
+    meta = this.contents.sidecar.entries.get(entry_hash(text)) or EntryMeta(
+        type="rule" if routing.policy in RULES else "state",
+        written_at=this.now,
+        origin="legacy" if this.first else "hermes",
+    )
+    written = min(meta.written_at, this.now)
     return Memory(
-        id=meta.id if meta and meta.id and not memories.id_taken(c, meta.id) else this.new_id(),
+        id=meta.id if meta.id and not memories.id_taken(c, meta.id) else this.new_id(),
         namespace=tier.namespace,
         content=text,
         norm_hash=norm_hash(text),
-        kind=routing.kind,
-        policy=routing.policy,
-        protected=routing.protected,
-        importance=meta.importance if meta and meta.importance is not None else routing.importance,
-        importance_given=bool(meta and meta.importance is not None),
+        kind=meta.kind or routing.kind,
+        policy=meta.policy or _policy(routing, meta),
+        protected=meta.protected if meta.id else routing.protected,
+        pinned=meta.pinned,
+        importance=routing.importance if meta.importance is None else meta.importance,
+        importance_given=meta.importance is not None,
         residence="hot",
         hot_tier=tier.id,
         target=tier.target,
-        origin="legacy" if this.first else "hermes",
-        created_at=min(written, this.now),
-        updated_at=min(written, this.now),
+        origin=meta.origin,
+        session_id=meta.session_id or "",
+        created_at=written,
+        updated_at=max(written, min(meta.updated_at or written, this.now)),
+        last_used_at=meta.last_active_at and min(meta.last_active_at, this.now),
     )
+
+
+def _policy(routing: Routing, meta: EntryMeta) -> Policy:
+    """The policy of a text whose sidecar says only whether it is a rule."""
+    if (routing.policy in RULES) == (meta.type == "rule"):
+        return routing.policy
+    return "rule" if meta.type == "rule" else "fact"
 
 
 def _routing(text: str, tier: HotTier) -> Routing:
@@ -225,7 +292,7 @@ def _recover(c: apsw.Connection, tier: HotTier, entries: Sequence[str], now: dat
         ended += 1
         cause = Cause(actor=intent.actor, at=now, reason=intent.reason, facts={"recovered": True})
         if intent.operation == "add" and intent.new_text in present:
-            rows.move(c, memory, "hot", cause, hot_tier=tier.id)
+            rows.move(c, memory, "hot", cause, tier=tier)
         elif intent.operation == "add" and memory.residence != "hot":
             ended -= 1
             to_place.append(hot.begin(c, tier, memory, "add", cause))

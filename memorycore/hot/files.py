@@ -45,6 +45,11 @@ class Contents:
     def sha256(self) -> str:
         return hashlib.sha256(self.data).hexdigest()
 
+    @property
+    def unstamped(self) -> bool:
+        """Whether the sidecar lacks an entry, or could not be read whole."""
+        return self.sidecar.damaged or any(entry_hash(entry) not in self.sidecar.entries for entry in self.entries)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Edited:

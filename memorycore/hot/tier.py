@@ -6,18 +6,20 @@ Nothing here touches the database. Every change re-reads the file under its lock
 import os
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from pathlib import Path
 
 from memorycore.domain.memory import Memory, Target
 from memorycore.domain.text import entry_hash
-from memorycore.errors import Conflict, InvalidInput
+from memorycore.errors import Conflict, InvalidInput, LockTimeout
 from memorycore.hot import files
 from memorycore.hot.document import Document, size
 from memorycore.hot.files import Contents, Edited
 from memorycore.hot.sidecar import EntryMeta
 
+STAMP_TIMEOUT_S = 0.05
 SETTLED_AFTER_S = 0.05
 SETTLE_LOOKS = 4
 FILE_NAMES: dict[Target, str] = {"memory": "MEMORY.md", "user": "USER.md"}
@@ -85,8 +87,8 @@ class HotTier:
 
         return self._change(edit, now, again=3)
 
-    def swap(self, memory: Memory, new_text: str, now: datetime) -> Written:
-        """Replace the one entry that is exactly the memory's text.
+    def swap(self, memory: Memory, changed: Memory, now: datetime) -> Written:
+        """Replace the one entry that is exactly the memory's text by that of the changed memory.
 
         Raises:
             Conflict: The entry is not in the file any more.
@@ -97,12 +99,14 @@ class HotTier:
             entries = list(contents.entries)
             if memory.content not in entries:
                 raise Conflict(id=memory.id, path=str(self.path), why="entry_gone")
-            entries[entries.index(memory.content)] = new_text
+            entries[entries.index(memory.content)] = changed.content
             chars = size(entries)
             if chars > self.limit and chars > size(contents.entries):
                 raise InvalidInput(field="content", why="no_room", chars=chars, limit=self.limit)
+            known = contents.sidecar.entries.get(entry_hash(memory.content))
             return Edited(
-                entries=tuple(dict.fromkeys(entries)), metas={entry_hash(new_text): self.meta_of(memory, now)}
+                entries=tuple(dict.fromkeys(entries)),
+                metas={entry_hash(changed.content): self.meta_of(changed, now, known)},
             )
 
         return self._change(edit, now)
@@ -117,19 +121,25 @@ class HotTier:
         return self._change(edit, now)
 
     def stamp(self, memories: Sequence[Memory], now: datetime) -> None:
-        """Give entries without metadata theirs; the entries themselves are not touched."""
+        """Bring the sidecar up to the rows; the entries themselves are not touched.
+
+        It is a companion only, so nobody waits for it: while somebody else holds the lock or writes without one, it
+        stays as it is until the next look.
+        """
 
         def edit(contents: Contents) -> Edited | None:
             known = contents.sidecar.entries
             present = {entry_hash(entry) for entry in contents.entries}
             metas = {
-                key: self.meta_of(memory, now)
+                key: self.meta_of(memory, now, known.get(key))
                 for memory in memories
-                if (key := entry_hash(memory.content)) in present and (key not in known or known[key].id != memory.id)
+                if (key := entry_hash(memory.content)) in present
             }
-            return Edited(entries=contents.entries, metas=metas) if metas else None
+            stale = contents.sidecar.damaged or any(known.get(key) != meta for key, meta in metas.items())
+            return Edited(entries=contents.entries, metas=metas) if stale else None
 
-        files.change(self.path, edit, snapshots=self.snapshots, now=now, timeout_s=self.lock_timeout_s)
+        with suppress(Conflict, LockTimeout):
+            files.change(self.path, edit, snapshots=self.snapshots, now=now, timeout_s=STAMP_TIMEOUT_S)
 
     def keep_first_state(self, now: datetime) -> None:
         """Snapshot the file as it was found at first contact; that one is kept for ever."""
@@ -137,9 +147,11 @@ class HotTier:
         if contents.data:
             files.snapshot(self.path, contents.data, folder=self.snapshots, now=now)
 
-    def meta_of(self, memory: Memory, now: datetime) -> EntryMeta:
-        """The sidecar's view of a row."""
-        return EntryMeta(
+    def meta_of(self, memory: Memory, now: datetime, known: EntryMeta | None = None) -> EntryMeta:
+        """The sidecar's view of a row. What the sidecar alone keeps, unknown fields included, is taken from ``known``."""
+        kept = known or EntryMeta(type="state", written_at=now)
+        return replace(
+            kept,
             type="rule" if memory.policy in {"core", "rule"} else "state",
             written_at=memory.created_at,
             updated_at=memory.updated_at,
@@ -149,10 +161,10 @@ class HotTier:
             policy=memory.policy,
             protected=memory.protected,
             importance=memory.importance,
-            last_active_at=memory.last_used_at,
-            weight=1.0,
-            weight_at=now,
-            resident_until=now + self.resident,
+            last_active_at=memory.last_used_at or kept.last_active_at,
+            weight=1.0 if kept.weight is None else kept.weight,
+            weight_at=kept.weight_at or now,
+            resident_until=kept.resident_until or now + self.resident,
             pinned=memory.pinned,
             session_id=memory.session_id or None,
         )

@@ -7,7 +7,7 @@ finishes or withdraws it. Each function here does (2) and (3); ``begin_*`` is (1
 
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import apsw
@@ -74,7 +74,7 @@ def place(db: Database, tier: HotTier, begun: Sequence[Begun], cause: Cause) -> 
     with db.write() as c:
         for item in begun:
             if intents.end(c, item.intent) and item.memory.id in placed:
-                rows.move(c, _fresh(c, item.memory), "hot", cause, hot_tier=tier.id)
+                rows.move(c, _fresh(c, item.memory), "hot", cause, tier=tier)
         _follow(c, tier, written)
     return Placed(ids=placed, usage=written.usage)
 
@@ -90,7 +90,7 @@ def rewrite(db: Database, tier: HotTier, memory: Memory, changes: Mapping[str, A
     with db.write() as c:
         begun = begin(c, tier, memory, "replace", cause, new_text=new_text)
     with _withdrawn_on_failure(db, [begun]):
-        written = tier.swap(memory, new_text, cause.at)
+        written = tier.swap(memory, replace(memory, **changes, updated_at=cause.at), cause.at)
     with db.write() as c:
         intents.end(c, begun.intent)
         _follow(c, tier, written)

@@ -9,6 +9,7 @@ import apsw
 
 from memorycore.domain.memory import Event, Memory, Residence
 from memorycore.domain.text import norm_hash
+from memorycore.hot.tier import HotTier
 from memorycore.store import memories
 
 
@@ -51,10 +52,12 @@ def revise(c: apsw.Connection, memory: Memory, changes: Mapping[str, Any], cause
 
 
 def move(
-    c: apsw.Connection, memory: Memory, residence: Residence, cause: Cause, *, hot_tier: int | None = None
+    c: apsw.Connection, memory: Memory, residence: Residence, cause: Cause, *, tier: HotTier | None = None
 ) -> Memory:
     """Change where the text lives. A memory that leaves a hot file remembers which one it was in."""
-    moved = replace(memory, residence=residence, hot_tier=memory.hot_tier if hot_tier is None else hot_tier)
+    moved = replace(memory, residence=residence)
+    if tier is not None:
+        moved = replace(moved, hot_tier=tier.id, target=tier.target)
     stored = memories.update_memory(c, memory, moved)
     _record(c, stored, "moved", replace(cause, facts={**cause.facts, "to": residence}))
     return stored

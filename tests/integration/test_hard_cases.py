@@ -1,11 +1,16 @@
 """What hardly ever happens, and must not cost anything when it does: odd clocks, moved homes, two hands on one memory."""
 
+import json
+import shutil
+import time
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from memorycore.domain.memory import Draft
-from tests.homes import Home, fact, rule
+from memorycore.domain.memory import Draft, Memory
+from memorycore.domain.text import entry_hash
+from memorycore.govern.reconcile import compare
+from tests.homes import START, Home, fact, rule
 
 
 def test_the_first_and_the_last_moment_of_time_can_be_remembered(tmp_path: Path) -> None:
@@ -36,5 +41,77 @@ def test_a_home_that_changes_its_namespace_is_known_there_too(tmp_path: Path) ->
     home.options = replace(home.options, namespace="other")
     with home.core() as core:
         home.write_memory_file(rule(1).content, rule(2).content)
-        assert [found["content"] for found in core.recall("check number 1")["results"]][0] == rule(1).content
+        assert core.recall("check number 1")["results"][0]["content"] == rule(1).content
         assert [bool(row["id"]) for row in core.audit("memory")["targets"][0]["rows"]] == [True, True]
+
+
+def test_a_lost_sidecar_is_written_again_with_all_its_entries(tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    sidecar = home.options.hot_dir / "MEMORY.meta.json"
+    with home.core() as core:
+        for number in (1, 2):
+            core.remember(rule(number), actor="test")
+        whole = sidecar.read_bytes()
+        for lost in (None, b"", b"{", b'{"version": 2, "entries": []}', whole[:-40]):
+            sidecar.unlink() if lost is None else sidecar.write_bytes(lost)
+            core.touch()
+            assert sidecar.read_bytes() == whole
+
+
+def test_rows_come_back_from_file_and_sidecar_as_they_were(tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    with home.core() as core:
+        told = Draft(content="Never deploy on a Friday.", kind="procedure", policy="core", importance=0.9)
+        core.remember(told, actor="test")
+        before = list(core.export())
+    shutil.rmtree(home.options.data_dir)
+    with home.core() as core:
+        assert list(core.export()) == before
+
+
+def test_what_the_predecessor_noted_beside_an_entry_is_kept(tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    home.write_memory_file("Always use tabs.")
+    noted = {"type": "state", "written_at": "2025-01-01T00:00:00Z", "weight": 2.5, "session_id": "s9", "odd": {"a": 1}}
+    sidecar = home.options.hot_dir / "MEMORY.meta.json"
+    sidecar.write_text(json.dumps({entry_hash("Always use tabs."): noted}), encoding="utf-8")
+    with home.core() as core:
+        (row,) = core.audit("memory")["targets"][0]["rows"]
+        assert (row["type"], row["weight"]) == ("state", 2.5)
+        known = row["id"] or ""
+        core.update(known, content="Always use two tabs.", actor="test")
+    meta = json.loads(sidecar.read_text(encoding="utf-8"))["entries"][entry_hash("Always use two tabs.")]
+    assert {name: meta[name] for name in noted} == noted
+    assert meta["id"] == known
+
+
+def test_an_entry_that_a_host_moves_to_the_other_file_belongs_there(tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    with home.core() as core:
+        moved = core.remember(rule(1), actor="test").get("id", "")
+        core.remember(rule(2), actor="test")
+        home.write_memory_file(rule(2).content)
+        home.user_file.write_text(rule(1).content, encoding="utf-8")
+        assert core.update(moved, content="Always run check number 1 twice.", actor="test")["status"] == "updated"
+        assert home.user_file.read_text(encoding="utf-8") == "Always run check number 1 twice."
+
+
+def test_a_host_that_writes_a_cold_text_into_the_file_makes_no_second_memory_of_it(tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    home.write_memory_file("The printer in room 2 was bought in Leeds.", "Tea at four.")
+    with home.core() as core:
+        cold = core.remember(fact(1), actor="test").get("id", "")
+        home.write_memory_file(fact(1).content.rstrip("."), "Tea at four.")
+        core.touch()
+        alive = {line["content"]: line["memory_id"] for line in core.export() if line["state"] == "active"}
+    assert alive.pop(fact(1).content.rstrip(".")) == cold
+    assert list(alive) == ["Tea at four."]
+
+
+def test_a_large_file_that_becomes_another_one_is_taken_as_it_is(tmp_path: Path) -> None:
+    started = time.monotonic()
+    known = Memory(id="", namespace="default", content="", norm_hash="", created_at=START, updated_at=START)
+    old = [replace(known, content=f"Host {number} has port {number * 7}.") for number in range(3_000)]
+    changes = compare([f"Record {number} owns address {number * 3}." for number in range(3_000)], old, [])
+    assert (len(changes.added), len(changes.removed), changes.edited) == (3_000, 3_000, ())
+    assert time.monotonic() - started < 2

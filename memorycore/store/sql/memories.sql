@@ -55,6 +55,13 @@ WHERE m.namespace = :namespace AND m.norm_hash = :norm_hash AND m.state = 'activ
 ORDER BY m.residence = 'hot' DESC, m.seq
 LIMIT 1;
 
+-- name: all_active_by_norm_hash
+SELECT m.*, (SELECT json_group_array(ref) FROM memory_ref WHERE memory_seq = m.seq) AS refs
+FROM memory m
+WHERE m.namespace IN (SELECT value FROM json_each(:namespaces)) AND m.norm_hash = :norm_hash AND m.state = 'active'
+  AND m.scope = 'global'
+ORDER BY m.residence = 'hot' DESC, m.seq;
+
 -- name: binned_by_norm_hash
 SELECT m.*, (SELECT json_group_array(ref) FROM memory_ref WHERE memory_seq = m.seq) AS refs
 FROM memory m
