@@ -1,6 +1,7 @@
 # make demo    see it work, in an environment of its own
 # make test    the test suite, in an environment of its own
 # make check   style, types, imports, sizes
+# make docs    write the generated tables of docs/ anew
 # make soak    the long crash and kill runs, by hand
 # make clean   remove the environments and what the tools left
 #
@@ -18,10 +19,10 @@ SOURCES := pyproject.toml README.md LICENSE $(shell find memorycore -type f ! -n
 MCP1 := 1.26.0
 TEST_ENV = PYTHONWARNDEFAULTENCODING=1 MEMORYCORE_TEST_MCP1_PYTHON="$(CURDIR)/.venv-mcp1/$(BIN)/python"
 
-.PHONY: demo test check soak clean help
+.PHONY: demo test check docs soak clean help
 
 help:
-	@sed -n 's/^# //p' Makefile
+	@sed -n '1,/^$$/s/^# \{0,1\}//p' Makefile
 
 demo: .venv-demo/.ready
 	@.venv-demo/$(BIN)/memorycore demo $(ARGS)
@@ -35,6 +36,9 @@ check: .venv/.check
 	@echo "pyright: types";       .venv/$(BIN)/pyright --pythonpath .venv/$(BIN)/python
 	@echo "import-linter";        .venv/$(BIN)/lint-imports --no-logo
 	@echo "sizes and house rules"; .venv/$(BIN)/python -m pytest -q -p no:randomly tests/arch
+
+docs: .venv/.ready
+	@.venv/$(BIN)/python -m tests.docs.reference
 
 soak: .venv/.ready .venv-mcp1/.ready
 	@$(TEST_ENV) MEMORYCORE_SOAK_ROUNDS=200 .venv/$(BIN)/python -m pytest -m soak --ignore tests/crash/test_server_kill.py $(ARGS)

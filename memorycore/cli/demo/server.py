@@ -123,20 +123,20 @@ async def _both_ways(process: Process) -> AsyncGenerator[Any]:
 
     async def listen() -> None:
         rest = b""
-        async with arrived:
-            async for chunk in stdout:
-                *lines, rest = (rest + chunk).split(b"\n")
-                for line in lines:
-                    await arrived.send(SessionMessage(jsonrpc_message_adapter.validate_json(line, by_name=False)))
+        with suppress(anyio.BrokenResourceError):  # the session is closing and hears no more
+            async with arrived:
+                async for chunk in stdout:
+                    *lines, rest = (rest + chunk).split(b"\n")
+                    for line in lines:
+                        await arrived.send(SessionMessage(jsonrpc_message_adapter.validate_json(line, by_name=False)))
 
     async def speak() -> None:
-        async with to_send:
-            async for item in to_send:
-                line = item.message.model_dump_json(by_alias=True, exclude_unset=True)
-                try:
+        # A server that is gone cannot be told anything; the end of its output tells the session.
+        with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
+            async with to_send:
+                async for item in to_send:
+                    line = item.message.model_dump_json(by_alias=True, exclude_unset=True)
                     await stdin.send(line.encode() + b"\n")
-                except (anyio.BrokenResourceError, anyio.ClosedResourceError):
-                    return  # killed: the end of its output tells the session
 
     async with received, outgoing, anyio.create_task_group() as tasks:
         tasks.start_soon(listen)
