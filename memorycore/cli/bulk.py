@@ -140,9 +140,8 @@ def reference(content: Mapping[str, Any]) -> str:
 
 def bad_answer(bad: Bad, shell: "Shell") -> dict[str, Any]:
     """What a script gets for a line that could not be used."""
-    answer: dict[str, Any] = {"ref": bad.ref} if bad.ref else {}
     sentence = messages.error_text(bad.error, shell.language)
-    return answer | {"line": bad.number, "status": "error", "code": bad.error.code, "message": sentence}
+    return {"ref": bad.ref or None, "line": bad.number, "status": "error", "code": bad.error.code, "message": sentence}
 
 
 def filled(content: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:

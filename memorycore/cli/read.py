@@ -87,7 +87,9 @@ def _recall_many(shell: Shell, core: "MemoryCore", file: str, asked: Mapping[str
             line, answer = result
             content = cast("dict[str, Any]", line.content)
             if shell.as_json:
-                shell.emit({"ref": bulk.reference(content) or None, **cast("dict[str, Any]", answer)})
+                none: dict[str, Any] = {"ref": None, "refs": []}
+                found = [none | cast("dict[str, Any]", item) for item in answer["results"]]
+                shell.emit({**cast("dict[str, Any]", answer), "ref": bulk.reference(content) or None, "results": found})
             else:
                 shown.question(shell, str(content["query"]))
                 shown.recalled(shell, answer)
