@@ -40,7 +40,7 @@ _TRUST = {"verified": 1.0, "unverified": 0.95, "stale": 0.7, "disputed": 0.5}
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class Columns:
-    """One value for each memory, ``[n]`` each. Texts are numbers of ``Rows.code``; times are milliseconds UTC."""
+    """One value for each memory, ``[n]`` each. Texts are numbers of ``Rows.known_code``; times are milliseconds UTC."""
 
     seq: Integers
     alive: Mask
@@ -72,6 +72,14 @@ class Followed:
     changed: Integers
 
 
+class _Codes(dict[str, int]):
+    """A number for every text that was ever asked for."""
+
+    def __missing__(self, text: str) -> int:
+        number = self[text] = len(self)
+        return number
+
+
 class Rows:
     """The columns of all live memories of some namespaces; ``follow`` brings them up to date."""
 
@@ -82,7 +90,7 @@ class Rows:
         # What the keyword channel found out about words, until something changes: questions have many in common.
         self.holding: dict[str, RowNumbers] = {}
         self.counts: dict[str, int] = {}
-        self._codes: dict[str, int] = {"": 0}
+        self._codes = _Codes({"": 0})
         self._columns: Columns | None = None
         self._places: Places | None = None
         self._in_dialogue: Mask | None = None
@@ -122,12 +130,8 @@ class Rows:
             self._in_dialogue = mask
         return mask
 
-    def code(self, text: str) -> int:
-        """The number of a text, 0 for the empty one; made at first use."""
-        return self._codes.setdefault(text, len(self._codes))
-
     def known_code(self, text: str) -> int:
-        """The number of a text, -1 for one that no memory has."""
+        """The number of a text, 0 for the empty one, -1 for one that no memory has."""
         return self._codes.get(text, -1)
 
     def speakers_in(self, names: Iterable[str]) -> RowNumbers:
@@ -242,7 +246,7 @@ class Rows:
             return np.fromiter(values, dtype=np.int64, count=len(rows))
 
         def coded(values: Iterable[str]) -> Integers:
-            return whole(self.code(value) for value in values)
+            return whole(map(self._codes.__getitem__, values))
 
         def flags(values: Iterable[int]) -> Mask:
             return np.fromiter(values, dtype=np.bool_, count=len(rows))
