@@ -50,7 +50,10 @@ class Stored(TypedDict):
 
 
 class Found(TypedDict):
-    """One result of a recall. ``score`` is 0..1; ``weak`` marks results below the noise floor."""
+    """One result of a recall. ``score`` is 0..1; ``weak`` marks results below the noise floor.
+
+    ``version`` counts wordings and fields; it and ``updated_at`` stand there once something was changed.
+    """
 
     id: str
     tier: Literal["hot", "cold"]
@@ -64,6 +67,8 @@ class Found(TypedDict):
     tags: NotRequired[list[str]]
     occurred_at: NotRequired[str]
     created_at: NotRequired[str]
+    version: NotRequired[int]
+    updated_at: NotRequired[str]
     author: NotRequired[str]
     session_id: NotRequired[str]
     cut_chars: NotRequired[int]
@@ -87,6 +92,8 @@ class Changed(TypedDict):
     status: Literal["updated", "unchanged", "trashed", "restored", "candidates"]
     id: NotRequired[str]
     tier: NotRequired[Tier]
+    target: NotRequired[str]
+    usage: NotRequired[str]
     before: NotRequired[str]
     after: NotRequired[str]
     undo: NotRequired[str]
@@ -141,6 +148,8 @@ class Audited(TypedDict):
 
 
 class HotUsage(TypedDict):
+    """``waiting``: texts that belong in this file and are cold, since it had no room or could not be written."""
+
     target: str
     path: str
     chars: int
@@ -148,6 +157,7 @@ class HotUsage(TypedDict):
     limit_from: str
     percent: int
     entries: int
+    waiting: int
     soft: int
     hard: int
     aim: int

@@ -18,9 +18,8 @@ from memorycore.domain.text import entry_hash, norm_hash, sanitise
 from memorycore.embed import EmbeddingService
 from memorycore.errors import HotFileError, InvalidInput, NotAvailable, NotFound, StoreBusy
 from memorycore.govern import audit, maintenance, reconcile, vectors
-from memorycore.hot.document import why_not_hot
 from memorycore.hot.tier import HotTier
-from memorycore.lifecycle import hot, rows
+from memorycore.lifecycle import hot, naming, rows
 from memorycore.lifecycle.rows import Cause
 from memorycore.opening import embed_choice, open_tier
 from memorycore.options import CoreOptions
@@ -213,21 +212,26 @@ class MemoryCore:
         valid_until: datetime | None = None,
         dry_run: bool = False,
     ) -> answers.Changed:
-        """Change wording or fields of a memory; the earlier wording stays in its history.
+        """Change wording or fields of the memory with this id, or with exactly this text.
 
-        ``content`` is the whole new text, not a part of it.
+        ``content`` is the whole new text, not a part of it; the earlier wording stays in the memory's history. Any
+        other words instead of an id only find candidates; nothing is changed for them.
 
         Raises:
             NotFound: No active memory has this id.
             InvalidInput: The new text is empty, known already, or cannot stand in the hot file.
-            Conflict: The hot file does not hold the old text any more.
+            Conflict: Somebody reworded its entry in the hot file and nobody has seen that yet, or took it out.
         """
-        self.touch()
-        memory = self._active(memory_id)
+        seen, memory = self._meant(memory_id)
+        if memory is None:
+            likely = self._candidates(memory_id)
+            if all(found.get("weak") for found in likely.get("candidates", [])):
+                raise NotFound(id=memory_id)
+            return likely
         given: dict[str, Any] = {
-            "content": None if content is None else sanitise(content).strip(),
-            "importance": importance, "kind": kind, "policy": policy, "tags": tags, "pinned": pinned,
-            "valid_until": valid_until,
+            "content": None if content is None else hot.carried_over(seen, memory, sanitise(content).strip()),
+            "importance": importance, "kind": kind, "policy": policy, "pinned": pinned, "valid_until": valid_until,
+            "tags": None if tags is None else tuple(map(sanitise, tags)),
         }  # fmt: skip
         changes = {name: value for name, value in given.items() if value is not None and value != getattr(memory, name)}
         if importance is not None:
@@ -239,13 +243,13 @@ class MemoryCore:
             )
         cause = Cause(actor=actor, at=self._clock(), reason="update")
         if "content" in changes and memory.residence == "hot":
-            after = hot.rewrite(self.db, self._tier_of(memory), memory, changes, cause)
+            done = hot.rewrite(self.db, self._tier_of(memory), memory, changes, cause)
         else:
             with self.db.write() as c:
-                after = rows.revise(c, memory, changes, cause)
+                done = hot.Done(memory=rows.revise(c, memory, changes, cause))
         if "content" in changes:
-            self._revector(after)
-        return reply.changed("updated", memory, after)
+            self._revector(done.memory)
+        return reply.changed("updated", memory, done.memory, usage=done.usage)
 
     def _check_changes(self, memory: Memory, changes: Mapping[str, Any]) -> None:
         Draft(
@@ -254,8 +258,8 @@ class MemoryCore:
         )  # fmt: skip
         if "content" not in changes:
             return
-        if memory.residence == "hot" and (why := why_not_hot(changes["content"], limit=self._tier_of(memory).limit)):
-            raise InvalidInput(field="content", why="scanner" if why.startswith("scanner_") else why)
+        if memory.residence == "hot":
+            hot.check_wording(self._tier_of(memory), memory.content, changes["content"])
         with self.db.read() as c:
             other = intake.known(c, memory_after(memory, changes))
         if other is not None and other.id != memory.id:
@@ -265,24 +269,40 @@ class MemoryCore:
         """Put one memory into the bin: the one with this id, or with exactly this text.
 
         Any other words only find candidates; nothing is removed for them.
+
+        Raises:
+            NotFound: The memory with this id is not active.
+            Conflict: Somebody changed its entry in the hot file and nobody has seen that yet; nothing was removed.
         """
-        self.touch()
-        memory = self._named(id_or_query)
+        seen, memory = self._meant(id_or_query)
         if memory is None:
-            result = self._search(id_or_query, SearchRequest(namespaces=self.namespaces, top_k=5))
-            with self.db.read() as c:
-                found = memories.by_seq(c, [hit.seq for hit in result.hits], self.namespaces)
-            return reply.candidates(result, found)
+            return self._candidates(id_or_query)
+        hot.carried_over(seen, memory, None)
         until = self._clock() + timedelta(days=self.options.trash_days)
         if dry_run:
             return reply.changed("trashed", memory, None, until=until, dry_run=True)
         cause = Cause(actor=actor, at=self._clock(), reason="user")
         if memory.residence == "hot":
-            hot.discard(self.db, self._tier_of(memory), memory, cause)
+            done = hot.discard(self.db, self._tier_of(memory), memory, cause)
         else:
             with self.db.write() as c:
-                rows.trash(c, memory, cause)
-        return reply.changed("trashed", memory, None, until=until)
+                done = hot.Done(memory=rows.trash(c, memory, cause))
+        return reply.changed("trashed", memory, None, until=until, usage=done.usage)
+
+    def _meant(self, id_or_text: str) -> tuple[Memory | None, Memory | None]:
+        """The memory that a caller names: as it stood until now, and as the hot file says now."""
+        try:
+            seen = self._named(id_or_text)
+        except NotFound:  # the file may bring it back
+            seen = None
+        self.touch()
+        return seen, self._named(seen.id if seen else id_or_text)
+
+    def _candidates(self, words: str) -> answers.Changed:
+        result = self._search(words, SearchRequest(namespaces=self.namespaces, top_k=5))
+        with self.db.read() as c:
+            found = memories.by_seq(c, [hit.seq for hit in result.hits], self.namespaces)
+        return reply.candidates(result, found)
 
     def restore(self, memory_id: str, *, actor: str) -> answers.Changed:
         """Take a memory out of the bin, back to where it was; without room in its hot file it comes back cold.
@@ -307,9 +327,10 @@ class MemoryCore:
                 memory = rows.restore(c, memory, cause)
                 vector_rows.queue_job(c, memory.namespace, memory.seq, to_ms(cause.at) or 0)
             begun = hot.begin(c, self._tier_of(memory), memory, "add", cause) if was_hot else None
-        is_hot = bool(begun) and memory.id in hot.place(self.db, self._tier_of(memory), [begun], cause).ids
+        placed = hot.place(self.db, self._tier_of(memory), [begun], cause) if begun else hot.Placed()
         self._catch_up()
-        return reply.changed("restored", memory, memory_after(memory, {"residence": "hot" if is_hot else "cold"}))
+        after = memory_after(memory, {"residence": "hot" if memory.id in placed.ids else "cold"})
+        return reply.changed("restored", memory, after, usage=placed.usage)
 
     # --- look ----------------------------------------------------------------------------------------------------
 
@@ -452,31 +473,10 @@ class MemoryCore:
     # --- find one ------------------------------------------------------------------------------------------------
 
     def _any(self, memory_id: str) -> Memory:
-        with self.db.read() as c:
-            found = memories.by_id(c, memory_id.strip(), self.namespaces)
-        if found is None:
-            raise NotFound(id=memory_id)
-        return found
-
-    def _active(self, memory_id: str) -> Memory:
-        found = self._any(memory_id)
-        if found.state != "active":
-            raise NotFound(id=memory_id, why=messages.text(f"state.{found.state}", self.options.language))
-        return found
+        return naming.by_id(self.db, memory_id, self.namespaces)
 
     def _named(self, id_or_text: str) -> Memory | None:
-        """The active memory with this id, or with this whole text; a part of a text names nothing."""
-        with self.db.read() as c:
-            found = memories.by_id(c, id_or_text.strip(), self.namespaces)
-            if found is None:
-                same = memories.select(
-                    c, "active_by_norm_hash", namespace=self.options.namespace,
-                    norm_hash=norm_hash(sanitise(id_or_text)), scope="global", session_id="",
-                )  # fmt: skip
-                return same[0] if same else None
-        if found.state != "active":
-            raise NotFound(id=id_or_text, why=messages.text(f"state.{found.state}", self.options.language))
-        return found
+        return naming.find(self.db, id_or_text, self.namespaces, self.options.language)
 
     def _tier_of(self, memory: Memory) -> HotTier:
         tier = self.tiers[memory.target]

@@ -1,7 +1,7 @@
 """Usage and status: the state of one memory at a glance."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
@@ -12,7 +12,7 @@ from memorycore.errors import HotFileError
 from memorycore.hot.document import host_takes_edits, size
 from memorycore.hot.tier import HotTier
 from memorycore.options import CoreOptions
-from memorycore.store import Database, only_row, upkeep, vectors
+from memorycore.store import Database, all_rows, only_row, upkeep, vectors
 from memorycore.store.memories import to_ms
 
 if TYPE_CHECKING:
@@ -43,8 +43,9 @@ def usage(view: View) -> answers.Usage:
     with view.db.read() as c:
         number = None if name is None else vectors.known_fingerprint(c, name)
         embedded, waiting, failed = vectors.counts(c, number, view.namespaces)
+        held_back = dict(all_rows(c, "count_held_back", {"namespaces": json.dumps(view.namespaces)}))
     return {
-        "hot": [_hot_usage(view, tier) for tier in view.tiers.values()],
+        "hot": [_hot_usage(view, tier, held_back.get(tier.target, 0)) for tier in view.tiers.values()],
         "cold": {
             "backend": view.options.cold_backend, "total": cold, "vectors": min(embedded, hot + cold),
             "pending": waiting, "failed": failed,
@@ -60,7 +61,13 @@ def status(view: View) -> answers.Status:
     figures = usage(view)
     hot, cold, _, due = _counts(view)
     problems = [messages.error_text(error, language) for error in view.problems.values()]
-    waiting = [messages.text(f"degraded.{code}", language) for code in figures["degraded"]]
+    waiting = [
+        sentence
+        for tier, hot_usage in zip(view.tiers.values(), figures["hot"], strict=True)
+        if tier.target not in view.problems
+        for sentence in _about_file(view, tier, held_back=hot_usage["waiting"])
+    ]
+    waiting += [messages.text(f"degraded.{code}", language) for code in figures["degraded"]]
     if figures["cold"]["failed"]:
         waiting.append(messages.text("degraded.vectors_failed", language, count=figures["cold"]["failed"]))
     if problems:
@@ -101,12 +108,12 @@ def _counts(view: View) -> tuple[int, int, int, int]:
     return hot, cold, binned, due
 
 
-def _hot_usage(view: View, tier: HotTier) -> answers.HotUsage:
+def _hot_usage(view: View, tier: HotTier, held_back: int) -> answers.HotUsage:
     limit = view.options.hot_limits[tier.target]
     marks = view.options.thresholds[tier.target]
     answer: answers.HotUsage = {
         "target": tier.target, "path": str(tier.path), "chars": 0, "limit": limit.chars, "limit_from": limit.where_from,
-        "percent": 0, "entries": 0, "soft": marks.soft, "hard": marks.hard, "aim": marks.aim,
+        "percent": 0, "entries": 0, "waiting": held_back, "soft": marks.soft, "hard": marks.hard, "aim": marks.aim,
     }  # fmt: skip
     try:
         document = tier.document()
@@ -119,6 +126,22 @@ def _hot_usage(view: View, tier: HotTier) -> answers.HotUsage:
     if document.entries and not host_takes_edits(document, limit=limit.chars):
         answer["problem"] = messages.text("note.host_refuses_edits", view.options.language, path=str(tier.path))
     return answer
+
+
+def _about_file(view: View, tier: HotTier, *, held_back: int) -> Iterator[str]:
+    """What somebody should know about a file that can be read."""
+    language = view.options.language
+    try:
+        unwritable = tier.why_not_writable()
+        contents = tier.look()
+    except HotFileError:
+        return
+    if unwritable:
+        yield messages.error_text(unwritable, language)
+    if contents.looks_unmanaged:
+        yield messages.text("note.headings", language, path=str(tier.path))
+    if held_back:
+        yield messages.text("note.held_back", language, path=str(tier.path), count=held_back)
 
 
 def _degraded(view: View) -> list[str]:

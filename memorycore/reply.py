@@ -133,6 +133,9 @@ def _found(memory: Memory, score: float) -> answers.Found:
         "kind": memory.kind,
         "created_at": format_time(memory.created_at) or "",
     }
+    if memory.version > 1:
+        item["version"] = memory.version
+        item["updated_at"] = format_time(memory.updated_at) or ""
     if memory.refs:
         item["ref"] = memory.refs[0]
         item["refs"] = list(memory.refs)
@@ -150,28 +153,38 @@ def _found(memory: Memory, score: float) -> answers.Found:
 
 
 def changed(
-    status: Any, before: Memory, after: Memory | None, *, until: datetime | None = None, dry_run: bool = False
+    status: Any,
+    before: Memory,
+    after: Memory | None,
+    *,
+    until: datetime | None = None,
+    usage: str = "",
+    dry_run: bool = False,
 ) -> answers.Changed:
-    """What update, forget and restore answer. ``after`` None: the memory is in the bin."""
+    """What update, forget and restore answer. ``after`` None: the memory is in the bin. ``usage``: of its hot file."""
     answer: answers.Changed = {"status": status, "id": before.id, "before": before.content}
     if after is None:
         answer["tier"] = "bin"
         answer["undo"] = f"memorycore restore {before.id}"
     else:
         answer["tier"] = "hot" if after.residence == "hot" else "cold"
+        if after.residence == "hot":
+            answer["target"] = after.target
         if after.content != before.content:
             answer["after"] = after.content
         if status == "restored":
             answer["undo"] = f"memorycore forget {before.id}"
     if until is not None:
         answer["until"] = until.date().isoformat()
+    if usage:
+        answer["usage"] = usage
     if dry_run:
         answer["dry_run"] = True
     return answer
 
 
 def candidates(result: "SearchResult", rows: Mapping[int, Memory]) -> answers.Changed:
-    """Nothing was removed: these are the memories that the words may have meant."""
+    """Nothing was changed: these are the memories that the words may have meant."""
     return {"status": "candidates", "candidates": recalled(result, rows, explain=False)["results"]}
 
 

@@ -10,6 +10,7 @@ import typer
 from memorycore.cli.shell import ACTOR, Shell
 
 if TYPE_CHECKING:
+    from memorycore.answers import Changed
     from memorycore.core import MemoryCore
 
 Json = Annotated[bool, typer.Option("--json")]
@@ -18,6 +19,7 @@ Words = Annotated[list[str] | None, typer.Option("--tag", metavar="WORD", show_d
 Text = Annotated[str | None, typer.Argument(metavar="TEXT", show_default=False)]
 FromFile = Annotated[str | None, typer.Option("--from", metavar="FILE", show_default=False)]
 Importance = Annotated[float | None, typer.Option("--importance", "-i", metavar="0..1", show_default=False)]
+Meant = Annotated[str, typer.Argument(metavar="ID|TEXT", show_default=False)]
 MemoryId = Annotated[str, typer.Argument(metavar="ID", show_default=False)]
 
 
@@ -118,7 +120,7 @@ def _store_many(shell: Shell, core: "MemoryCore", file: str, given: Mapping[str,
             else:
                 line, stored = result
                 counts[stored["status"]] += 1
-                answer = {**cast("dict[str, Any]", stored), "line": line.number}
+                answer = {"ref": None, **cast("dict[str, Any]", stored), "line": line.number}
                 content = str(cast("dict[str, Any]", line.content)["content"])
             if shell.as_json:
                 shell.emit(answer)
@@ -130,7 +132,7 @@ def _store_many(shell: Shell, core: "MemoryCore", file: str, given: Mapping[str,
 
 
 def update(  # noqa: PLR0913 a parameter is an option of the command
-    memory_id: MemoryId,
+    memory: Meant,
     *,
     content: Annotated[str | None, option("--text", "TEXT")] = None,
     importance: Importance = None,
@@ -150,7 +152,7 @@ def update(  # noqa: PLR0913 a parameter is an option of the command
     until = parse_time(valid_until, zone=zone, end_of_day=True, name="valid_until") if valid_until else None
     with shell.core() as core:
         answer = core.update(
-            memory_id,
+            memory,
             actor=ACTOR,
             content=read_stdin() if content == "-" else content,
             importance=importance,
@@ -165,7 +167,7 @@ def update(  # noqa: PLR0913 a parameter is an option of the command
 
 
 def forget(
-    memory: Annotated[str, typer.Argument(metavar="ID|TEXT", show_default=False)],
+    memory: Meant,
     *,
     dry_run: DryRun = False,
     json: Json = False,
@@ -174,7 +176,6 @@ def forget(
     with shell.core() as core:
         answer = core.forget(memory, actor=ACTOR, dry_run=dry_run)
     _answer_change(shell, answer)
-    raise typer.Exit(1 if answer["status"] == "candidates" else 0)
 
 
 def restore(memory_id: MemoryId, *, json: Json = False) -> None:
@@ -184,10 +185,11 @@ def restore(memory_id: MemoryId, *, json: Json = False) -> None:
     _answer_change(shell, answer)
 
 
-def _answer_change(shell: Shell, answer: Any) -> None:
+def _answer_change(shell: Shell, answer: "Changed") -> None:
     if shell.as_json:
         shell.emit(answer)
-        return
-    from memorycore.cli import shown
+    else:
+        from memorycore.cli import shown
 
-    shown.changed(shell, answer)
+        shown.changed(shell, answer)
+    raise typer.Exit(1 if answer["status"] == "candidates" else 0)

@@ -74,6 +74,17 @@ def entry_hash(text: str) -> str:
     return hashlib.sha256(text.strip().encode("utf-8")).hexdigest()
 
 
+def holds_lines(text: str, lines: str) -> bool:
+    """Whether ``lines`` stand in ``text`` as whole lines, one after the other."""
+    return f"\n{lines}\n" in f"\n{text}\n"
+
+
+def replace_lines(text: str, lines: str, by: str) -> str:
+    """``text`` with other lines in the place of some, which it must hold; what stands around them stays."""
+    head, _, tail = f"\n{text}\n".partition(f"\n{lines}\n")
+    return f"{head}\n{by}\n{tail}".strip("\n")
+
+
 def index_tokens(text: str) -> str:
     """Text for the keyword index: words, and for CJK runs every bigram and every single character."""
     return " ".join(_tokens(text, singles=True))

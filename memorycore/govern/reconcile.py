@@ -16,7 +16,7 @@ from rapidfuzz import fuzz
 
 from memorycore.domain.memory import Memory, Policy
 from memorycore.domain.routing import Routing, route
-from memorycore.domain.text import entry_hash, fold, norm_hash
+from memorycore.domain.text import entry_hash, fold, holds_lines, norm_hash
 from memorycore.hot.files import Contents
 from memorycore.hot.sidecar import EntryMeta
 from memorycore.hot.tier import HotTier
@@ -93,7 +93,13 @@ def compare(
 
 
 def _likeness(old: str, new: str) -> float:
-    """0..100: how much of two wordings is common, counted in words, or in characters where no blanks part words."""
+    """0..100: how much of two wordings is common, counted in words, or in characters where no blanks part words.
+
+    An entry that lines were added to or taken from is the same entry, however many: whoever appends to the file without
+    a delimiter makes the last entry longer.
+    """
+    if holds_lines(new, old) or holds_lines(old, new):
+        return 100.0
     (one, one_sorted), (other, other_sorted) = _folded(old), _folded(new)
     return max(fuzz.ratio(one, other), fuzz.ratio(one_sorted, other_sorted))
 

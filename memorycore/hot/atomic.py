@@ -102,6 +102,18 @@ def replace(path: Path, data: bytes, *, expected: bytes | None = None, new_mode:
     return True
 
 
+def why_not_writable(path: Path) -> Unwritable | None:
+    """Why ``replace`` would refuse this file as it is now; None for one that it would take, or make."""
+    try:
+        if found := _status(Path(os.path.realpath(path))):
+            _refuse_unless_writable(path, found)
+    except Unwritable as error:
+        return error
+    except OSError as error:
+        return unwritable(path, error)
+    return None
+
+
 def unwritable(path: Path, error: OSError) -> Unwritable:
     """The system's refusal as ours. Blame the folder when it is the folder that forbids."""
     blamed = path.parent if path.parent.is_dir() and not os.access(path.parent, os.W_OK) else path

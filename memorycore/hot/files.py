@@ -23,6 +23,7 @@ from memorycore.hot.sidecar import EntryMeta, Sidecar, parse_sidecar, render_sid
 KEEP_SNAPSHOTS = 20
 KEEP_DAILY_SNAPSHOTS_DAYS = 30
 _ATTEMPTS = 3
+_LONG_FOR_ONE_ENTRY = 500  # code points; a host may well write one entry that is a short list
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,6 +50,14 @@ class Contents:
     def unstamped(self) -> bool:
         """Whether the sidecar lacks an entry, or could not be read whole."""
         return self.sidecar.damaged or any(entry_hash(entry) not in self.sidecar.entries for entry in self.entries)
+
+    @property
+    def looks_unmanaged(self) -> bool:
+        """Whether its one entry is a note of headings and lists that somebody wrote, who may think it is many."""
+        if "headings_without_delimiter" not in self.document.flags or len(self.entries[0]) < _LONG_FOR_ONE_ENTRY:
+            return False
+        meta = self.sidecar.entries.get(entry_hash(self.entries[0]))
+        return meta is None or meta.origin in {"legacy", "hermes"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,8 +13,9 @@ from pathlib import Path
 
 from memorycore.domain.memory import Memory, Target
 from memorycore.domain.text import entry_hash
-from memorycore.errors import Conflict, InvalidInput, LockTimeout
+from memorycore.errors import Conflict, InvalidInput, LockTimeout, Unwritable
 from memorycore.hot import files
+from memorycore.hot.atomic import why_not_writable
 from memorycore.hot.document import Document, size
 from memorycore.hot.files import Contents, Edited
 from memorycore.hot.sidecar import EntryMeta
@@ -70,6 +71,9 @@ class HotTier:
 
     def document(self) -> Document:
         return self.look().document
+
+    def why_not_writable(self) -> Unwritable | None:
+        return why_not_writable(self.path)
 
     def append(self, memories: Sequence[Memory], now: datetime) -> Written:
         """Append those texts that fit, in order, in one write; a text that is there already counts as present."""
@@ -148,7 +152,7 @@ class HotTier:
             files.snapshot(self.path, contents.data, folder=self.snapshots, now=now)
 
     def meta_of(self, memory: Memory, now: datetime, known: EntryMeta | None = None) -> EntryMeta:
-        """The sidecar's view of a row. What the sidecar alone keeps, unknown fields included, is taken from ``known``."""
+        """The sidecar's view of a row. What the sidecar alone keeps, unknown fields too, is taken from ``known``."""
         kept = known or EntryMeta(type="state", written_at=now)
         return replace(
             kept,

@@ -13,7 +13,9 @@ from typing import Any
 import apsw
 
 from memorycore.domain.memory import Memory
-from memorycore.errors import MemoryCoreError, NotFound
+from memorycore.domain.text import holds_lines, replace_lines
+from memorycore.errors import Conflict, InvalidInput, MemoryCoreError, NotFound
+from memorycore.hot.document import why_not_hot
 from memorycore.hot.tier import HotTier, Written
 from memorycore.lifecycle import rows
 from memorycore.lifecycle.rows import Cause
@@ -26,8 +28,16 @@ from memorycore.store.memories import to_ms
 class Placed:
     """Ids of the memories that are hot now, and how full the file is (``used/limit``)."""
 
-    ids: frozenset[str]
-    usage: str
+    ids: frozenset[str] = frozenset()
+    usage: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Done:
+    """The memory after a change, and how full its hot file is then (``used/limit``) if it has one."""
+
+    memory: Memory
+    usage: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,23 +73,60 @@ def begin(
 
 
 def place(db: Database, tier: HotTier, begun: Sequence[Begun], cause: Cause) -> Placed:
-    """Append memories that are cold to the hot file, in one write; one that finds no room stays cold, unchanged.
+    """Append memories that are cold to the hot file, in one write; one that finds no room is held back, cold.
 
     Raises:
         HotFileError: The file cannot be used now; all of them stay cold.
     """
-    with _withdrawn_on_failure(db, begun):
+    try:
         written = tier.append([item.memory for item in begun], cause.at)
+    except MemoryCoreError:
+        with db.write() as c:
+            for item in begun:
+                intents.end(c, item.intent)
+                rows.hold_back(c, item.memory, replace(cause, reason="file_unusable"))
+        raise
     placed = frozenset(item.memory.id for item in begun if item.memory.content in written.present)
     with db.write() as c:
         for item in begun:
-            if intents.end(c, item.intent) and item.memory.id in placed:
+            if not intents.end(c, item.intent):
+                continue
+            if item.memory.id in placed:
                 rows.move(c, _fresh(c, item.memory), "hot", cause, tier=tier)
+            else:
+                rows.hold_back(c, item.memory, replace(cause, reason="no_room"))
         _follow(c, tier, written)
     return Placed(ids=placed, usage=written.usage)
 
 
-def rewrite(db: Database, tier: HotTier, memory: Memory, changes: Mapping[str, Any], cause: Cause) -> Memory:
+def carried_over(seen: Memory | None, memory: Memory, content: str | None) -> str | None:
+    """The new text for an entry that somebody changed since the caller saw it (``content`` None: for its removal).
+
+    Lines that were put before or after the entry are nobody's wish to lose: they stay around the new text.
+
+    Raises:
+        Conflict: The entry was reworded, or it is to be removed.
+    """
+    if seen is None or seen.content == memory.content:
+        return content
+    if content is None or not holds_lines(memory.content, seen.content):
+        raise Conflict(id=memory.id)
+    return replace_lines(memory.content, seen.content, content)
+
+
+def check_wording(tier: HotTier, old: str, new: str) -> None:
+    """Whether an entry may have this wording. One that is too long for a hot file already may stay so.
+
+    Raises:
+        InvalidInput: It cannot stand in the file.
+    """
+    why = why_not_hot(new, limit=tier.limit)
+    if why is None or (why == "over_quarter" and why_not_hot(old, limit=tier.limit) == why):
+        return
+    raise InvalidInput(field="content", why="scanner" if why.startswith("scanner_") else why)
+
+
+def rewrite(db: Database, tier: HotTier, memory: Memory, changes: Mapping[str, Any], cause: Cause) -> Done:
     """Replace the text of one hot entry, and only that one.
 
     Raises:
@@ -94,10 +141,10 @@ def rewrite(db: Database, tier: HotTier, memory: Memory, changes: Mapping[str, A
     with db.write() as c:
         intents.end(c, begun.intent)
         _follow(c, tier, written)
-        return rows.revise(c, _fresh(c, memory), changes, cause)
+        return Done(memory=rows.revise(c, _fresh(c, memory), changes, cause), usage=written.usage)
 
 
-def discard(db: Database, tier: HotTier, memory: Memory, cause: Cause) -> Memory:
+def discard(db: Database, tier: HotTier, memory: Memory, cause: Cause) -> Done:
     """Remove one entry from the hot file and put its memory into the bin."""
     with db.write() as c:
         begun = begin(c, tier, memory, "remove", cause)
@@ -106,7 +153,7 @@ def discard(db: Database, tier: HotTier, memory: Memory, cause: Cause) -> Memory
     with db.write() as c:
         intents.end(c, begun.intent)
         _follow(c, tier, written)
-        return rows.trash(c, _fresh(c, memory), cause)
+        return Done(memory=rows.trash(c, _fresh(c, memory), cause), usage=written.usage)
 
 
 @contextmanager

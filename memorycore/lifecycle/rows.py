@@ -63,6 +63,11 @@ def move(
     return stored
 
 
+def hold_back(c: apsw.Connection, memory: Memory, cause: Cause) -> None:
+    """Note that a memory is meant for its hot file and could not go there; it stays as it is."""
+    _record(c, memory, "held_back", cause)
+
+
 def trash(c: apsw.Connection, memory: Memory, cause: Cause) -> Memory:
     """Put a memory into the recycle bin; ``cause.reason`` says for whom recall may revive it."""
     binned = replace(memory, state="trashed", residence="cold", trashed_at=cause.at, trash_reason=cause.reason)

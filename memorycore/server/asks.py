@@ -148,8 +148,8 @@ class Maintain(Ask):
 
 
 class Update(Ask):
-    id: str = Field(description="Id of the memory")
-    content: str = Field("", description="New wording; the old one stays in its history")
+    id: str = Field(description="Id of the memory, or its whole text")
+    content: str = Field("", description="The whole new text, never a part; the old one stays in its history")
     importance: float = Field(-1.0, description="0 to 1")
     kind: KindWord = Field("", description="New kind")
     tags: Words = Field([], description="New tags, in place of the old ones")
@@ -161,7 +161,7 @@ class Update(Ask):
 
 class Forget(Ask):
     id: str = Field("", description="Id of the memory")
-    query: str = Field("", description="Instead of an id: words; nothing is moved unless one memory fits")
+    query: str = Field("", description="Instead of an id: its whole text; other words only find candidates")
     dry_run: DryRun = False
 
 

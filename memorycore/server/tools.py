@@ -203,15 +203,18 @@ TOOLS: tuple[ToolSpec, ...] = (
     ),
     ToolSpec(
         name="memorycore_update",
-        description="Change a memory: its wording or its fields. Only what is given changes.",
+        description=(
+            "Change a memory: its fields, or its wording, which is replaced as a whole. Only what is given changes. "
+            "The answer shows before and after."
+        ),
         ask=asks.Update,
         run=update,
         destructive=True,
-        lists=("reasons",),
+        lists=("candidates", "reasons"),
     ),
     ToolSpec(
         name="memorycore_forget",
-        description="Move a memory to the bin, where it stays for 30 days. Give its id, or a query that fits only it.",
+        description="Move a memory to the bin, where it stays for 30 days. Give its id, or its whole text.",
         ask=asks.Forget,
         run=forget,
         destructive=True,

@@ -98,6 +98,7 @@ CREATE TABLE event (
     facts     TEXT NOT NULL DEFAULT '{}'
 ) STRICT;
 CREATE INDEX event_memory ON event (memory_id, seq);
+CREATE INDEX event_held_back ON event (memory_id) WHERE action = 'held_back';
 
 -- A change to a hot file that is under way. It is written before the file and closed after it, so that whoever
 -- finds it open can tell an unfinished change of ours from somebody's edit.

@@ -27,3 +27,13 @@ WHERE hot_tier = :hot_tier AND namespace = :namespace ORDER BY id;
 
 -- name: close_intent
 DELETE FROM hot_intent WHERE id = :id RETURNING id;
+
+-- name: count_held_back
+-- Cold memories by target whose last word on their place is that the file had none for them.
+SELECT m.target, count(*) FROM memory m
+WHERE m.namespace IN (SELECT value FROM json_each(:namespaces)) AND m.state = 'active' AND m.residence = 'cold'
+  AND m.id IN (SELECT memory_id FROM event WHERE action = 'held_back')
+  AND 'held_back' = (
+    SELECT action FROM event WHERE memory_id = m.id AND action IN ('held_back', 'moved') ORDER BY seq DESC LIMIT 1
+  )
+GROUP BY m.target;
