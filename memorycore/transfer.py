@@ -16,7 +16,6 @@ from memorycore.domain.memory import (
     Memory,
     Residence,
     Source,
-    SourceStatus,
     State,
     format_time,
     parse_time,
@@ -27,13 +26,15 @@ from memorycore.store.memories import source_fields
 
 MARK = "memory_id"
 _TIMES = ("valid_from", "valid_until", "occurred_at", "created_at", "updated_at", "last_used_at", "trashed_at")
-_PLAIN = (
-    "namespace", "content", "kind", "policy", "state", "target", "pinned", "importance", "importance_given",
-    "confidence", "surprise", "use_count", "author", "authority", "session_id", "scope", "origin", "trash_reason",
-    "version",
+_TEXTS = (
+    "namespace", "content", "kind", "policy", "state", "target", "author", "session_id", "scope", "origin",
+    "trash_reason",
 )  # fmt: skip
-_NUMBERS: dict[str, type[int] | type[float]] = {
-    "importance": float, "confidence": float, "surprise": float, "use_count": int, "authority": int, "version": int,
+_FLAGS = ("pinned", "importance_given")
+_MOST = 2**31
+_NUMBERS: dict[str, tuple[type[int] | type[float], int, int]] = {  # and the least and the most that it may be
+    "importance": (float, 0, 1), "confidence": (float, 0, 1), "surprise": (float, 0, 1),
+    "use_count": (int, 0, _MOST), "authority": (int, -_MOST, _MOST), "version": (int, 1, _MOST),
 }  # fmt: skip
 _CHOICES: dict[str, tuple[str, ...]] = {
     "kind": KINDS, "policy": POLICIES, "target": TARGETS, "scope": SCOPES,
@@ -47,7 +48,7 @@ def to_line(memory: Memory) -> dict[str, object]:
     if memory.refs:
         line["id"] = memory.refs[0]
         line["refs"] = list(memory.refs)
-    line |= {name: getattr(memory, name) for name in _PLAIN}
+    line |= {name: getattr(memory, name) for name in (*_TEXTS, *_FLAGS, *_NUMBERS)}
     line |= {name: format_time(getattr(memory, name)) for name in _TIMES}
     line |= {"tier": memory.residence, "tags": list(memory.tags), "protected": list(memory.protected)}
     if memory.source is not None:
@@ -61,19 +62,25 @@ def from_line(line: Mapping[str, Any]) -> Memory:
     Raises:
         InvalidInput: A field is missing or has a value that no memory can have.
     """
-    values: dict[str, Any] = {name: line[name] for name in _PLAIN if name in line}
+    line = {name: value for name, value in line.items() if value is not None}
+    values: dict[str, Any] = {name: _text(line, name) for name in _TEXTS if name in line}
     content = sanitise(str(values.get("content", ""))).strip()
-    Draft(content=content, importance=_number(line, "importance", 0.5))
+    Draft(content=content, scope=values.get("scope", "global"), session_id=values.get("session_id", ""))
+    values |= {name: _flag(line, name) for name in _FLAGS if name in line}
+    values |= {name: _number(line, name) for name in _NUMBERS if name in line}
     values |= {name: _time(line, name) for name in _TIMES}
-    values |= {name: _number(line, name, 0) for name in _NUMBERS if name in line}
     values |= {name: tuple(_texts(line, name)) for name in ("tags", "refs", "protected")}
-    values["residence"] = line.get("tier", "cold")
+    values["residence"] = _text(line, "tier") if "tier" in line else "cold"
     for name, allowed in _CHOICES.items():
         if name in values and values[name] not in allowed:
             raise InvalidInput(field=name, why="unknown value", value=values[name], allowed=", ".join(allowed))
     if values["created_at"] is None or values["updated_at"] is None:
         raise InvalidInput(field="created_at", why="empty")
-    values |= {"id": str(line[MARK]), "content": content, "norm_hash": norm_hash(content)}
+    if values.get("state") == "trashed" and values["trashed_at"] is None:
+        values["trashed_at"] = values["updated_at"]
+    if MARK not in line or not (memory_id := _text(line, MARK).strip()):
+        raise InvalidInput(field=MARK, why="empty")
+    values |= {"id": memory_id, "content": content, "norm_hash": norm_hash(content)}
     values["source"] = _source(line.get("source"))
     values.setdefault("namespace", "")
     return Memory(**values)
@@ -83,11 +90,28 @@ def _time(line: Mapping[str, Any], name: str) -> object:
     return parse_time(str(line[name]), name=name) if line.get(name) else None
 
 
-def _number(line: Mapping[str, Any], name: str, default: float) -> float:
-    try:
-        return _NUMBERS[name](line.get(name, default))
-    except (TypeError, ValueError) as error:
-        raise InvalidInput(field=name, why="not_a_number", value=line.get(name)) from error
+def _text(line: Mapping[str, Any], name: str) -> str:
+    value = line[name]
+    if not isinstance(value, str):
+        raise InvalidInput(field=name, why="not_text", value=value)
+    return value
+
+
+def _flag(line: Mapping[str, Any], name: str) -> bool:
+    value = line[name]
+    if not isinstance(value, bool):
+        raise InvalidInput(field=name, why="not_yes_or_no", value=value)
+    return value
+
+
+def _number(line: Mapping[str, Any], name: str) -> float:
+    value = line[name]
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise InvalidInput(field=name, why="not_a_number", value=value)
+    number_type, least, most = _NUMBERS[name]
+    if not least <= value <= most:
+        raise InvalidInput(field=name, why="not_between", least=least, most=most, value=value)
+    return number_type(value)
 
 
 def _texts(line: Mapping[str, Any], name: str) -> list[str]:
@@ -103,13 +127,10 @@ def _source(fields: object) -> Source | None:
     if not isinstance(fields, Mapping):
         raise InvalidInput(field="source", why="not_json")
     known = cast("Mapping[str, Any]", fields)
-    status = known.get("status", "unverified")
-    if status not in get_args(SourceStatus):
-        raise InvalidInput(field="source", why="unknown value", value=status)
     return Source(
         uri=str(known.get("uri", "")),
         locator=str(known.get("locator", "")),
         sha256=str(known.get("sha256", "")),
-        status=status,
+        status=known.get("status") or "unverified",
         checked_at=parse_time(str(known["checked_at"])) if known.get("checked_at") else None,
     )

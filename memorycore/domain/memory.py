@@ -22,6 +22,7 @@ KINDS: tuple[Kind, ...] = get_args(Kind)
 POLICIES: tuple[Policy, ...] = get_args(Policy)
 TARGETS: tuple[Target, ...] = get_args(Target)
 SCOPES: tuple[Scope, ...] = get_args(Scope)
+SOURCE_STATUSES: tuple[SourceStatus, ...] = get_args(SourceStatus)
 
 MAX_CONTENT_BYTES = 64 * 1024
 SESSION_SCOPE_DAYS = 14
@@ -37,6 +38,12 @@ class Source:
     sha256: str = ""
     status: SourceStatus = "unverified"
     checked_at: datetime | None = None
+
+    def __post_init__(self) -> None:
+        if self.status not in SOURCE_STATUSES:
+            raise InvalidInput(
+                field="source", why="unknown value", value=self.status, allowed=", ".join(SOURCE_STATUSES)
+            )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -45,7 +45,7 @@ class Admission:
         """Decide what an item is and where it belongs; nothing is changed."""
         limits: dict[Target, int] = {target: tier.limit for target, tier in self.tiers.items()}
         if isinstance(item, Memory):
-            return readmit(item, spare_id=self.new_id(), namespace=self.namespace, limits=limits)
+            return readmit(item, spare_id=self.new_id(), namespace=self.namespace, now=self.clock(), limits=limits)
         return consider(item, new_id=self.new_id(), namespace=self.namespace, now=self.clock(), limits=limits)
 
     def admit(self, items: Sequence[Draft | Memory], *, actor: str, wait_s: float | None) -> list[Admitted]:

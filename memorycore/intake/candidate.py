@@ -73,11 +73,15 @@ def consider(draft: Draft, *, new_id: str, namespace: str, now: datetime, limits
     return Candidate(draft=draft, routing=routing, memory=memory, hot=is_hot, reasons=tuple(reasons))
 
 
-def readmit(memory: Memory, *, spare_id: str, namespace: str, limits: Mapping[Target, int]) -> Candidate:
-    """An exported memory on its way back: it keeps what it was, and is not routed again."""
+def readmit(memory: Memory, *, spare_id: str, namespace: str, now: datetime, limits: Mapping[Target, int]) -> Candidate:
+    """An exported memory on its way back: it keeps what it was, and is not routed again.
+
+    What another clock dates in the future happened now: a time in the bin that has not begun would never end.
+    """
     is_hot = (
         memory.residence == "hot"
         and memory.state == "active"
+        and memory.scope == "global"
         and not why_not_hot(memory.content, limit=limits[memory.target])
     )
     stale = memory.state == "trashed" and memory.trash_reason == "stale"
@@ -92,7 +96,14 @@ def readmit(memory: Memory, *, spare_id: str, namespace: str, limits: Mapping[Ta
         reasons=(),
     )
     kept = replace(
-        memory, namespace=memory.namespace if memory.namespace == GLOBAL else namespace, residence="cold", hot_tier=None
+        memory,
+        namespace=memory.namespace if memory.namespace == GLOBAL else namespace,
+        residence="cold",
+        hot_tier=None,
+        created_at=min(memory.created_at, now),
+        updated_at=min(memory.updated_at, now),
+        last_used_at=memory.last_used_at and min(memory.last_used_at, now),
+        trashed_at=memory.trashed_at and min(memory.trashed_at, now),
     )
     draft = Draft(content=memory.content, ref=memory.refs[0] if memory.refs else "")
     return Candidate(
@@ -176,7 +187,7 @@ def record(
     if (same := known_before(c, candidate)) is not None:
         for ref in memory.refs:
             same = memories.add_ref(c, same, ref)
-        if same.state == "active":
+        if same.state == "active" and not candidate.spare_id:  # a copy that comes back says nothing new
             same = rows.confirm(c, same, cause)
         return Recorded(outcome="known" if same.state == "active" else "stale", memory=same, vector=True)
     if memories.id_taken(c, memory.id):

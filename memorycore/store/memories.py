@@ -9,7 +9,7 @@ from typing import Any
 import apsw
 
 from memorycore.domain.memory import Event, Memory, Source, format_time
-from memorycore.domain.text import entry_hash, index_tokens
+from memorycore.domain.text import entry_hash, index_tokens, sanitise
 from memorycore.store.statements import all_rows, first_row, only_row, sql
 
 _COLUMNS = (
@@ -116,7 +116,7 @@ def add_event(c: apsw.Connection, event: Event, namespace: str) -> int:
     """Write one line of the ledger and return its number."""
     (seq,) = only_row(c, "insert_event", {
         "namespace": namespace, "at": to_ms(event.at), "action": event.action, "memory_id": event.memory_id,
-        "actor": event.actor, "reason": event.reason, "facts": json.dumps(event.facts, ensure_ascii=False),
+        "actor": sanitise(event.actor), "reason": event.reason, "facts": json.dumps(event.facts, ensure_ascii=False),
     })  # fmt: skip
     return int(seq)
 

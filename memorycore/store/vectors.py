@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 EMBED = "embed"
-LONGEST_WAIT_MS = 3_600_000  # nobody asks for a longer pause: a job that is due later was queued by a clock that went back
+LONGEST_WAIT_MS = 3_600_000  # a job that is due later than that was queued before the clock went back
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

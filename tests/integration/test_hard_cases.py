@@ -1,15 +1,20 @@
-"""What hardly ever happens, and must not cost anything when it does: odd clocks, moved homes, two hands on one memory."""
+"""What hardly ever happens, and must cost nothing when it does: odd clocks, moved homes, two hands on one memory."""
 
+import itertools
 import json
 import shutil
 import time
+from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any, cast
 
 from memorycore.domain.memory import Draft, Memory
 from memorycore.domain.text import entry_hash
+from memorycore.errors import InvalidInput
 from memorycore.govern.reconcile import compare
+from memorycore.transfer import from_line
 from tests.homes import START, Home, fact, rule
 
 
@@ -115,3 +120,81 @@ def test_a_large_file_that_becomes_another_one_is_taken_as_it_is(tmp_path: Path)
     changes = compare([f"Record {number} owns address {number * 3}." for number in range(3_000)], old, [])
     assert (len(changes.added), len(changes.removed), changes.edited) == (3_000, 3_000, ())
     assert time.monotonic() - started < 2
+
+
+HOSTILE: list[Any] = [
+    5,
+    -5,
+    1e400,
+    float("nan"),
+    10**30,
+    True,
+    "x",
+    "",
+    [],
+    [1, {}],
+    {},
+    {"a": 1},
+    "\ud800",
+    "9999-12-31T23:59:59",
+]
+
+
+def test_an_exported_line_with_odd_values_is_refused_or_kept_but_breaks_nothing(tmp_path: Path) -> None:
+    with Home(tmp_path).core() as core:
+        core.remember(fact(1), actor="test")
+        (line,) = core.export()
+        names = {
+            *line,
+            "tags",
+            "refs",
+            "protected",
+            "source",
+            "trashed_at",
+            "pinned",
+            "use_count",
+            "trash_reason",
+            "id",
+        }
+        for number, (name, value) in enumerate(itertools.product(sorted(names), HOSTILE)):
+            odd: dict[str, Any] = {
+                **line,
+                "memory_id": f"odd-{number}",
+                "content": f"Odd line {number}.",
+                name: value,
+            }
+            with suppress(InvalidInput):
+                list(core.remember_many([from_line(odd)], actor="test"))
+        for kept in core.export():
+            assert 0 <= cast("float", kept["confidence"]) <= 1
+            assert cast("int", kept.get("use_count", 0)) >= 0
+        assert core.recall("odd line", top_k=100)["results"]
+        assert core.status()["memories"]
+
+
+def test_a_memory_of_one_session_is_never_imported_into_the_file(tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    with home.core() as core:
+        core.remember(rule(1), actor="test")
+        (line,) = core.export()
+        odd = {**line, "memory_id": "other", "content": "Only for now.", "scope": "session", "session_id": "s"}
+        (answer,) = core.remember_many([from_line(odd)], actor="test")
+    assert answer["tier"] == "cold"
+    assert home.entries() == [rule(1).content]
+
+
+def test_what_comes_from_a_clock_that_runs_ahead_is_dated_now(tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    with home.core() as core:
+        core.forget(core.remember(fact(1), actor="test").get("id", ""), actor="test")
+        (line,) = core.export()
+        ahead = {
+            **line,
+            "memory_id": "ahead",
+            "content": "Late.",
+            "trashed_at": "2999-01-01",
+            "created_at": "2999-01-01",
+        }
+        list(core.remember_many([from_line(ahead)], actor="test"))
+        (late,) = (item for item in core.trash()["items"] if item["id"] == "ahead")
+    assert late["until"].startswith("2026-04-01")
