@@ -14,13 +14,14 @@ from memorycore import answers, intake, messages, overview, reply, transfer
 from memorycore.background import Background
 from memorycore.cold.local import LocalColdStore
 from memorycore.domain.memory import TARGETS, Draft, Kind, Memory, Policy, Target
-from memorycore.domain.text import entry_hash, norm_hash, sanitise
+from memorycore.domain.text import entry_hash, sanitise
 from memorycore.embed import EmbeddingService
 from memorycore.errors import HotFileError, InvalidInput, NotAvailable, NotFound, StoreBusy
 from memorycore.govern import audit, maintenance, reconcile, vectors
 from memorycore.hot.tier import HotTier
-from memorycore.lifecycle import hot, naming, rows
+from memorycore.lifecycle import hot, naming, rows, turn
 from memorycore.lifecycle.rows import Cause
+from memorycore.lifecycle.turn import in_turn
 from memorycore.opening import embed_choice, open_tier
 from memorycore.options import CoreOptions
 from memorycore.search import LivingIndex, RecallFilters, SearchRequest, SearchResult, search
@@ -198,6 +199,7 @@ class MemoryCore:
 
     # --- change --------------------------------------------------------------------------------------------------
 
+    @in_turn
     def update(  # noqa: PLR0913 each argument is a field that may be changed
         self,
         memory_id: str,
@@ -237,18 +239,26 @@ class MemoryCore:
         if importance is not None:
             changes["importance_given"] = True
         self._check_changes(memory, changes)
+        cause = Cause(actor=actor, at=self._clock(), reason="update")
         if dry_run or not changes:
             return reply.changed(
-                "updated" if changes else "unchanged", memory, memory_after(memory, changes), dry_run=dry_run
+                "updated" if changes else "unchanged", memory, rows.after(memory, changes), dry_run=dry_run
             )
-        cause = Cause(actor=actor, at=self._clock(), reason="update")
-        if "content" in changes and memory.residence == "hot":
-            done = hot.rewrite(self.db, self._tier_of(memory), memory, changes, cause)
-        else:
-            with self.db.write() as c:
-                done = hot.Done(memory=rows.revise(c, memory, changes, cause))
-        if "content" in changes:
-            self._revector(done.memory)
+        tier = self._tier_of(memory) if memory.residence == "hot" else None
+        begun, done = None, hot.Done(memory=memory)
+        with self.db.write() as c:
+            now = turn.claim(c, memory, cause.at, new_text=changes.get("content", ""))
+            if "content" in changes:
+                self._check_unknown(rows.after(now, changes))
+            if tier and "content" in changes:
+                begun = hot.begin(c, tier, now, "replace", cause, new_text=changes["content"])
+            else:
+                done = hot.Done(memory=rows.revise(c, now, changes, cause))
+        if tier and begun:
+            done = hot.rewrite(self.db, tier, begun, changes, cause)
+        elif tier:
+            tier.stamp([done.memory], cause.at)
+        self._catch_up()
         return reply.changed("updated", memory, done.memory, usage=done.usage)
 
     def _check_changes(self, memory: Memory, changes: Mapping[str, Any]) -> None:
@@ -260,11 +270,15 @@ class MemoryCore:
             return
         if memory.residence == "hot":
             hot.check_wording(self._tier_of(memory), memory.content, changes["content"])
-        with self.db.read() as c:
-            other = intake.known(c, memory_after(memory, changes))
-        if other is not None and other.id != memory.id:
-            raise InvalidInput(field="content", why="known_already", id=other.id)
+        self._check_unknown(rows.after(memory, changes))
 
+    def _check_unknown(self, memory: Memory, field: str = "content") -> None:
+        with self.db.read() as c:
+            other = intake.known(c, memory)
+        if other is not None and other.id != memory.id:
+            raise InvalidInput(field=field, why="known_already", id=other.id)
+
+    @in_turn
     def forget(self, id_or_query: str, *, actor: str, dry_run: bool = False) -> answers.Changed:
         """Put one memory into the bin: the one with this id, or with exactly this text.
 
@@ -282,11 +296,13 @@ class MemoryCore:
         if dry_run:
             return reply.changed("trashed", memory, None, until=until, dry_run=True)
         cause = Cause(actor=actor, at=self._clock(), reason="user")
-        if memory.residence == "hot":
-            done = hot.discard(self.db, self._tier_of(memory), memory, cause)
-        else:
-            with self.db.write() as c:
-                done = hot.Done(memory=rows.trash(c, memory, cause))
+        tier = self._tier_of(memory) if memory.residence == "hot" else None
+        with self.db.write() as c:
+            now = turn.claim(c, memory, cause.at)
+            begun = hot.begin(c, tier, now, "remove", cause) if tier else None
+            done = hot.Done(memory=now if begun else rows.trash(c, now, cause))
+        if tier and begun:
+            done = hot.discard(self.db, tier, begun, cause)
         return reply.changed("trashed", memory, None, until=until, usage=done.usage)
 
     def _meant(self, id_or_text: str) -> tuple[Memory | None, Memory | None]:
@@ -304,6 +320,7 @@ class MemoryCore:
             found = memories.by_seq(c, [hit.seq for hit in result.hits], self.namespaces)
         return reply.candidates(result, found)
 
+    @in_turn
     def restore(self, memory_id: str, *, actor: str) -> answers.Changed:
         """Take a memory out of the bin, back to where it was; without room in its hot file it comes back cold.
 
@@ -319,17 +336,19 @@ class MemoryCore:
         if memory.state not in {"active", "trashed"}:
             raise NotFound(id=memory_id)
         cause = Cause(actor=actor, at=self._clock(), reason="restore")
+        tier = self._tier_of(memory) if was_hot else None
         with self.db.write() as c:
+            memory = turn.claim(c, memory, cause.at, new_text=memory.content)
             if memory.state == "trashed":
-                same = intake.known(c, memory_after(memory, {"state": "active"}))
-                if same is not None:
-                    raise InvalidInput(field="id", why="known_already", id=same.id)
+                self._check_unknown(replace(memory, state="active"), field="id")
                 memory = rows.restore(c, memory, cause)
-                vector_rows.queue_job(c, memory.namespace, memory.seq, to_ms(cause.at) or 0)
-            begun = hot.begin(c, self._tier_of(memory), memory, "add", cause) if was_hot else None
-        placed = hot.place(self.db, self._tier_of(memory), [begun], cause) if begun else hot.Placed()
+            begun = hot.begin(c, tier, memory, "add", cause) if tier else None
+        placed = hot.Placed()
+        if tier and begun:
+            with suppress(HotFileError):  # it is back all the same, and status names the file
+                placed = hot.place(self.db, tier, [begun], cause)
         self._catch_up()
-        after = memory_after(memory, {"residence": "hot" if memory.id in placed.ids else "cold"})
+        after = replace(memory, residence="hot" if memory.id in placed.ids else "cold")
         return reply.changed("restored", memory, after, usage=placed.usage)
 
     # --- look ----------------------------------------------------------------------------------------------------
@@ -465,11 +484,6 @@ class MemoryCore:
         else:
             self.fill_vectors(timeout_s=5.0)
 
-    def _revector(self, memory: Memory) -> None:
-        with self.db.write() as c:
-            vector_rows.queue_job(c, memory.namespace, memory.seq, to_ms(self._clock()) or 0)
-        self._catch_up()
-
     # --- find one ------------------------------------------------------------------------------------------------
 
     def _any(self, memory_id: str) -> Memory:
@@ -483,9 +497,3 @@ class MemoryCore:
         if memory.hot_tier not in {None, tier.id}:
             raise NotAvailable(what=memory.id, why="other_hot_directory")
         return tier
-
-
-def memory_after(memory: Memory, changes: Mapping[str, Any]) -> Memory:
-    """The memory as it would be after these changes."""
-    changed = replace(memory, **changes)
-    return replace(changed, norm_hash=norm_hash(changed.content))

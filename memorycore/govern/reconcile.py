@@ -188,8 +188,7 @@ def _apply(c: apsw.Connection, tier: HotTier, changes: HostChanges, this: Pass) 
     for memory, text in changes.edited:
         routing = _routing(text, tier)
         fields = {"content": text, "kind": routing.kind, "policy": routing.policy, "protected": routing.protected}
-        changed = rows.revise(c, memory, fields, replace(cause, reason="host_edited"))
-        vectors.queue_job(c, tier.namespace, changed.seq, to_ms(this.now) or 0)
+        rows.revise(c, memory, fields, replace(cause, reason="host_edited"))
     for text in changes.added:
         _adopt(c, tier, text, this)
     # An empty file where several entries were known is what a crash of another writer leaves behind. The texts stay
@@ -215,14 +214,11 @@ def _adopt(c: apsw.Connection, tier: HotTier, text: str, this: Pass) -> None:
     if cold is not None:
         if cold.content != text:  # the file decides the wording
             cold = rows.revise(c, cold, {"content": text}, cause)
-            vectors.queue_job(c, tier.namespace, cold.seq, to_ms(this.now) or 0)
         rows.move(c, cold, "hot", cause, tier=tier)
         return
     binned = memories.select(c, "binned_by_norm_hash", namespace=tier.namespace, norm_hash=norm_hash(text))
     if binned and binned[0].content == text:
-        back = rows.restore(c, binned[0], cause)
-        vectors.queue_job(c, tier.namespace, back.seq, to_ms(this.now) or 0)
-        rows.move(c, back, "hot", cause, tier=tier)
+        rows.move(c, rows.restore(c, binned[0], cause), "hot", cause, tier=tier)
         return
     new = rows.add(c, _row_of(c, text, tier, this), cause)
     vectors.queue_job(c, tier.namespace, new.seq, to_ms(this.now) or 0)
@@ -297,14 +293,15 @@ def _recover(c: apsw.Connection, tier: HotTier, entries: Sequence[str], now: dat
             continue
         ended += 1
         cause = Cause(actor=intent.actor, at=now, reason=intent.reason, facts={"recovered": True})
+        if intent.new_text is not None and hot.is_taken(c, tier, memory, intent.new_text):
+            continue  # another memory says that already, and one entry belongs to one memory
         if intent.operation == "add" and intent.new_text in present:
             rows.move(c, memory, "hot", cause, tier=tier)
         elif intent.operation == "add" and memory.residence != "hot":
             ended -= 1
             to_place.append(hot.begin(c, tier, memory, "add", cause))
         elif intent.operation == "replace" and intent.new_text in present and intent.old_text not in present:
-            changed = rows.revise(c, memory, {"content": intent.new_text}, cause)
-            vectors.queue_job(c, tier.namespace, changed.seq, to_ms(now) or 0)
+            rows.revise(c, memory, {"content": intent.new_text}, cause)
         elif intent.operation == "remove" and intent.old_text not in present:
             rows.trash(c, memory, cause)
     return ended, to_place

@@ -15,7 +15,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from memorycore.domain.text import entry_hash
-from memorycore.errors import Conflict, HotFileError, Unreadable
+from memorycore.errors import HotFileError, Unreadable, Unwritable
 from memorycore.hot.atomic import LOCK_TIMEOUT_S, PRIVATE_FILE, PRIVATE_FOLDER, locked, read, replace, unwritable
 from memorycore.hot.document import Document, parse, render
 from memorycore.hot.sidecar import EntryMeta, Sidecar, parse_sidecar, render_sidecar, sidecar_path
@@ -134,8 +134,9 @@ def change(
     When the entries stay the same their bytes do, however odd, unless ``normalise`` asks for the canonical form.
 
     Raises:
-        LockTimeout, Unreadable, Undecodable, Unwritable: The file is as it was.
-        Conflict: From the edit, or because somebody keeps writing without the lock; the file is theirs.
+        LockTimeout, Unreadable, Undecodable, Unwritable: The file is as it was, or as somebody leaves it who keeps
+            writing without the lock.
+        Conflict: From the edit; the file is as it was.
         InvalidInput: An entry would not read back as itself; the file is as it was.
     """
     with locked(path, timeout_s=timeout_s):
@@ -144,7 +145,7 @@ def change(
             if written:
                 break
         else:
-            raise Conflict(path=str(path), why="written_without_lock")
+            raise Unwritable(path=str(path), why="written_without_lock", mode="-")
     if snapshots and written.snapshot:
         prune_snapshots(path, folder=snapshots, now=now)
     if written.overtaken or _holds(path, written.after.data):

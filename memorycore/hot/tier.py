@@ -13,7 +13,7 @@ from pathlib import Path
 
 from memorycore.domain.memory import Memory, Target
 from memorycore.domain.text import entry_hash
-from memorycore.errors import Conflict, InvalidInput, LockTimeout, Unwritable
+from memorycore.errors import Conflict, HotFileError, InvalidInput, Unwritable
 from memorycore.hot import files
 from memorycore.hot.atomic import why_not_writable
 from memorycore.hot.document import Document, size
@@ -127,7 +127,7 @@ class HotTier:
     def stamp(self, memories: Sequence[Memory], now: datetime) -> None:
         """Bring the sidecar up to the rows; the entries themselves are not touched.
 
-        It is a companion only, so nobody waits for it: while somebody else holds the lock or writes without one, it
+        It is a companion only, so nobody waits for it and nothing fails for it: where it cannot be written now, it
         stays as it is until the next look.
         """
 
@@ -142,7 +142,7 @@ class HotTier:
             stale = contents.sidecar.damaged or any(known.get(key) != meta for key, meta in metas.items())
             return Edited(entries=contents.entries, metas=metas) if stale else None
 
-        with suppress(Conflict, LockTimeout):
+        with suppress(HotFileError):
             files.change(self.path, edit, snapshots=self.snapshots, now=now, timeout_s=STAMP_TIMEOUT_S)
 
     def keep_first_state(self, now: datetime) -> None:

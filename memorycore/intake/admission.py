@@ -11,6 +11,7 @@ from memorycore.hot.tier import HotTier
 from memorycore.intake.candidate import Candidate, Recorded, consider, known_before, readmit, record
 from memorycore.lifecycle import hot
 from memorycore.lifecycle.rows import Cause
+from memorycore.lifecycle.turn import in_turn
 from memorycore.store import Database, vectors
 
 if TYPE_CHECKING:
@@ -48,6 +49,7 @@ class Admission:
             return readmit(item, spare_id=self.new_id(), namespace=self.namespace, now=self.clock(), limits=limits)
         return consider(item, new_id=self.new_id(), namespace=self.namespace, now=self.clock(), limits=limits)
 
+    @in_turn
     def admit(self, items: Sequence[Draft | Memory], *, actor: str, wait_s: float | None) -> list[Admitted]:
         """Admit items in order: one transaction for all, then one write for each hot file that gets something.
 

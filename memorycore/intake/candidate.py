@@ -15,7 +15,7 @@ from memorycore.domain.routing import Reason, Routing, route
 from memorycore.domain.text import norm_hash, sanitise
 from memorycore.hot.document import why_not_hot
 from memorycore.hot.tier import HotTier
-from memorycore.lifecycle import hot, rows
+from memorycore.lifecycle import hot, rows, turn
 from memorycore.lifecycle.rows import Cause
 from memorycore.store import memories, vectors
 
@@ -190,6 +190,7 @@ def record(
         if same.state == "active" and not candidate.spare_id:  # a copy that comes back says nothing new
             same = rows.confirm(c, same, cause)
         return Recorded(outcome="known" if same.state == "active" else "stale", memory=same, vector=True)
+    turn.check_free(c, memory.namespace, cause.at, text=memory.content)
     if memories.id_taken(c, memory.id):
         memory = replace(memory, id=candidate.spare_id)
     stored = rows.add(c, memory, cause)

@@ -2,7 +2,7 @@
 
 Order of a change: (1) commit the intent, with the text safe in the store; (2) change the file under its lock, without
 touching the database; (3) commit that it is done. Whoever dies in between leaves an open intent, and reconcile
-finishes or withdraws it. Each function here does (2) and (3); ``begin_*`` is (1), inside the caller's transaction.
+finishes or withdraws it. Each function here does (2) and (3); ``begin`` is (1), inside the caller's transaction.
 """
 
 from collections.abc import Generator, Mapping, Sequence
@@ -13,13 +13,13 @@ from typing import Any
 import apsw
 
 from memorycore.domain.memory import Memory
-from memorycore.domain.text import holds_lines, replace_lines
+from memorycore.domain.text import entry_hash, holds_lines, replace_lines
 from memorycore.errors import Conflict, InvalidInput, MemoryCoreError, NotFound
 from memorycore.hot.document import why_not_hot
 from memorycore.hot.tier import HotTier, Written
 from memorycore.lifecycle import rows
 from memorycore.lifecycle.rows import Cause
-from memorycore.store import Database, intents, memories
+from memorycore.store import Database, first_row, intents, memories
 from memorycore.store.intents import Intent, Operation
 from memorycore.store.memories import to_ms
 
@@ -91,7 +91,7 @@ def place(db: Database, tier: HotTier, begun: Sequence[Begun], cause: Cause) -> 
         for item in begun:
             if not intents.end(c, item.intent):
                 continue
-            if item.memory.id in placed:
+            if item.memory.id in placed and not is_taken(c, tier, item.memory, item.memory.content):
                 rows.move(c, _fresh(c, item.memory), "hot", cause, tier=tier)
             else:
                 rows.hold_back(c, item.memory, replace(cause, reason="no_room"))
@@ -126,29 +126,32 @@ def check_wording(tier: HotTier, old: str, new: str) -> None:
     raise InvalidInput(field="content", why="scanner" if why.startswith("scanner_") else why)
 
 
-def rewrite(db: Database, tier: HotTier, memory: Memory, changes: Mapping[str, Any], cause: Cause) -> Done:
+def rewrite(db: Database, tier: HotTier, begun: Begun, changes: Mapping[str, Any], cause: Cause) -> Done:
     """Replace the text of one hot entry, and only that one.
 
     Raises:
         Conflict: The entry is not in the file any more; nothing changed.
         HotFileError: The file cannot be used now; nothing changed.
     """
-    new_text = str(changes["content"])
-    with db.write() as c:
-        begun = begin(c, tier, memory, "replace", cause, new_text=new_text)
-    with _withdrawn_on_failure(db, [begun]):
+    memory = begun.memory
+    with _withdrawn_on_failure(db, begun):
         written = tier.swap(memory, replace(memory, **changes, updated_at=cause.at), cause.at)
     with db.write() as c:
+        if is_taken(c, tier, memory, str(changes["content"])):
+            raise Conflict(id=memory.id)
         intents.end(c, begun.intent)
         _follow(c, tier, written)
         return Done(memory=rows.revise(c, _fresh(c, memory), changes, cause), usage=written.usage)
 
 
-def discard(db: Database, tier: HotTier, memory: Memory, cause: Cause) -> Done:
-    """Remove one entry from the hot file and put its memory into the bin."""
-    with db.write() as c:
-        begun = begin(c, tier, memory, "remove", cause)
-    with _withdrawn_on_failure(db, [begun]):
+def discard(db: Database, tier: HotTier, begun: Begun, cause: Cause) -> Done:
+    """Remove one entry from the hot file and put its memory into the bin.
+
+    Raises:
+        HotFileError: The file cannot be used now; nothing changed.
+    """
+    memory = begun.memory
+    with _withdrawn_on_failure(db, begun):
         written = tier.drop(memory.content, cause.at)
     with db.write() as c:
         intents.end(c, begun.intent)
@@ -157,15 +160,20 @@ def discard(db: Database, tier: HotTier, memory: Memory, cause: Cause) -> Done:
 
 
 @contextmanager
-def _withdrawn_on_failure(db: Database, begun: Sequence[Begun]) -> Generator[None]:
-    """Close the intents when the file could not be changed: the rows are right as they are."""
+def _withdrawn_on_failure(db: Database, begun: Begun) -> Generator[None]:
+    """Close the intent when the file could not be changed: the row is right as it is."""
     try:
         yield
     except MemoryCoreError:
         with db.write() as c:
-            for item in begun:
-                intents.end(c, item.intent)
+            intents.end(c, begun.intent)
         raise
+
+
+def is_taken(c: apsw.Connection, tier: HotTier, memory: Memory, text: str) -> bool:
+    """Whether the entry with this text is another memory's: after a jump of the clock two may have been at it."""
+    where = {"namespace": tier.namespace, "hot_tier": tier.id, "entry_hash": entry_hash(text), "id": memory.id}
+    return first_row(c, "other_hot_memory", where) is not None
 
 
 def _fresh(c: apsw.Connection, memory: Memory) -> Memory:

@@ -10,7 +10,7 @@ import apsw
 from memorycore.domain.memory import Event, Memory, Residence
 from memorycore.domain.text import norm_hash
 from memorycore.hot.tier import HotTier
-from memorycore.store import memories
+from memorycore.store import memories, vectors
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,13 +40,23 @@ def confirm(c: apsw.Connection, memory: Memory, cause: Cause) -> Memory:
     return stored
 
 
+def after(memory: Memory, changes: Mapping[str, Any]) -> Memory:
+    """The memory as it would be after these changes."""
+    changed = replace(memory, **changes)
+    return replace(changed, norm_hash=norm_hash(changed.content))
+
+
 def revise(c: apsw.Connection, memory: Memory, changes: Mapping[str, Any], cause: Cause) -> Memory:
-    """Change fields of a memory; a new text keeps the old one as a revision. Pass only what differs."""
-    changed = replace(memory, **changes, updated_at=cause.at, version=memory.version + 1)
+    """Change fields of a memory; a new text keeps the old one as a revision and waits for a new vector.
+
+    Pass only what differs.
+    """
+    changed = after(memory, {**changes, "updated_at": cause.at, "version": memory.version + 1})
     if changed.content != memory.content:
         memories.add_revision(c, memory, cause.at)
-        changed = replace(changed, norm_hash=norm_hash(changed.content))
     stored = memories.update_memory(c, memory, changed)
+    if changed.content != memory.content:
+        _queue_vector(c, stored, cause)
     _record(c, stored, "revised", replace(cause, facts={**cause.facts, "fields": sorted(changes)}))
     return stored
 
@@ -80,8 +90,13 @@ def restore(c: apsw.Connection, memory: Memory, cause: Cause) -> Memory:
     """Take a memory out of the bin, into the cold tier. A way back into the hot file is the caller's next step."""
     back = replace(memory, state="active", residence="cold", trashed_at=None, trash_reason="", updated_at=cause.at)
     stored = memories.update_memory(c, memory, back)
+    _queue_vector(c, stored, cause)
     _record(c, stored, "restored", cause)
     return stored
+
+
+def _queue_vector(c: apsw.Connection, memory: Memory, cause: Cause) -> None:
+    vectors.queue_job(c, memory.namespace, memory.seq, memories.to_ms(cause.at) or 0)
 
 
 def _record(c: apsw.Connection, memory: Memory, action: str, cause: Cause) -> None:

@@ -5,7 +5,7 @@ import os
 import socket
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Literal
+from typing import Any, Literal
 
 import apsw
 
@@ -19,7 +19,7 @@ OWNER_GONE_AFTER_MS = 60_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Intent:
-    """A change to a hot file that was begun. ``fields`` are the row's changes for a ``replace``, as JSON values."""
+    """A change to a hot file that was begun: by whom, when, and which text goes and comes."""
 
     id: int
     memory_id: str
@@ -88,7 +88,15 @@ def begin(c: apsw.Connection, namespace: str, tier: int, intent: Intent) -> int:
 
 
 def open_intents(c: apsw.Connection, namespace: str, tier: int) -> list[Intent]:
-    rows = all_rows(c, "open_intents", {"hot_tier": tier, "namespace": namespace})
+    return _intents(all_rows(c, "open_intents", {"hot_tier": tier, "namespace": namespace}))
+
+
+def all_open(c: apsw.Connection, namespace: str) -> list[Intent]:
+    """As ``open_intents``, for every hot file of the namespace."""
+    return _intents(all_rows(c, "all_open_intents", {"namespace": namespace}))
+
+
+def _intents(rows: list[tuple[Any, ...]]) -> list[Intent]:
     return [
         Intent(
             id=key, memory_id=memory_id, old_text=old, new_text=new, started_at_ms=at, owner=owner, **json.loads(plan)

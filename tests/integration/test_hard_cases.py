@@ -3,16 +3,23 @@
 import itertools
 import json
 import shutil
+import threading
 import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
+import pytest
+
+from memorycore.core import MemoryCore
 from memorycore.domain.memory import Draft, Memory
 from memorycore.domain.text import entry_hash
-from memorycore.errors import InvalidInput
+from memorycore.errors import Conflict, InvalidInput, MemoryCoreError
 from memorycore.govern.reconcile import compare
 from memorycore.transfer import from_line
 from tests.homes import START, Home, fact, rule
@@ -198,3 +205,110 @@ def test_what_comes_from_a_clock_that_runs_ahead_is_dated_now(tmp_path: Path) ->
         list(core.remember_many([from_line(ahead)], actor="test"))
         (late,) = (item for item in core.trash()["items"] if item["id"] == "ahead")
     assert late["until"].startswith("2026-04-01")
+
+
+def all_at_once(home: Home, *changes: Callable[[MemoryCore], object]) -> list[object]:
+    """Each change in a thread and a core of its own, begun together; its answer, or the refusal that it got."""
+    start = threading.Barrier(len(changes))
+
+    def run(change: Callable[[MemoryCore], object]) -> object:
+        with home.core() as core:
+            start.wait()
+            try:
+                return change(core)
+            except MemoryCoreError as refusal:
+                return refusal
+
+    with ThreadPoolExecutor(len(changes)) as pool:
+        return list(pool.map(run, changes))
+
+
+@pytest.mark.parametrize("draft", [rule(1), fact(1)], ids=["hot", "cold"])
+def test_no_wording_is_lost_when_two_change_one_memory_at_once(tmp_path: Path, draft: Draft) -> None:
+    home = Home(tmp_path)
+    with home.core() as core:
+        known = core.remember(draft, actor="test").get("id", "")
+
+    def reword(name: str) -> Callable[[MemoryCore], list[str]]:
+        def each(core: MemoryCore) -> list[str]:
+            done: list[str] = []
+            for number in range(12):
+                text = f"Always let {name} check {number}."
+                with suppress(Conflict):  # somebody else's wording came in between, and this one was not taken
+                    core.update(known, content=text, actor=name)
+                    done.append(text)
+            return done
+
+        return each
+
+    taken = [text for texts in all_at_once(home, reword("Ann"), reword("Bob")) for text in cast("list[str]", texts)]
+    with home.core() as core:
+        story = core.inspect(known)
+    told = [str(revision["content"]) for revision in story["revisions"]] + [story["content"]]
+    assert sorted(told) == sorted([draft.content, *taken])
+
+
+@pytest.mark.parametrize("draft", [rule(1), fact(1)], ids=["hot", "cold"])
+def test_a_memory_that_is_changed_while_it_is_forgotten_ends_in_one_of_both_states(
+    tmp_path: Path, draft: Draft
+) -> None:
+    home = Home(tmp_path)
+    for round_ in range(6):
+        with home.core() as core:
+            known = core.remember(replace(draft, content=f"{draft.content} Round {round_}."), actor="test").get(
+                "id", ""
+            )
+        answers = all_at_once(
+            home,
+            partial(MemoryCore.forget, id_or_query=known, actor="a"),
+            partial(MemoryCore.update, memory_id=known, content=f"Always {known}.", actor="b"),
+            partial(MemoryCore.update, memory_id=known, importance=0.9, actor="c"),
+        )
+        with home.core() as core:
+            story = core.inspect(known)
+            assert (story["state"] == "trashed") == (not isinstance(answers[0], Conflict))
+            assert (story["content"] in home.entries()) == (story["tier"] == "hot")
+            if story["state"] == "active":
+                core.forget(known, actor="test")
+            assert core.restore(known, actor="test")["status"] == "restored"
+            core.forget(known, actor="test")
+
+
+def test_restored_twice_at_once_it_is_there_once(tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    with home.core() as core:
+        known = core.remember(rule(1), actor="test").get("id", "")
+        core.forget(known, actor="test")
+    all_at_once(home, *[partial(MemoryCore.restore, memory_id=known, actor="test")] * 3)
+    assert home.entries() == [rule(1).content]
+    with home.core() as core:
+        assert [line["memory_id"] for line in core.export()] == [known]
+
+
+def test_two_memories_and_a_new_one_that_come_to_say_the_same_stay_one_entry(tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    same = "Always run the same check."
+    for round_ in range(4):
+        with home.core() as core:
+            one, two = (core.remember(rule(10 * round_ + n), actor="test").get("id", "") for n in (1, 2))
+        all_at_once(
+            home,
+            partial(MemoryCore.update, memory_id=one, content=same, actor="a"),
+            partial(MemoryCore.update, memory_id=two, content=same, actor="b"),
+            partial(MemoryCore.remember, draft=Draft(content=same, target="memory"), actor="c"),
+        )
+        with home.core() as core:
+            assert home.entries().count(same) == 1
+            (only,) = [line for line in core.export() if line["content"] == same and line["state"] == "active"]
+            core.forget(str(only["memory_id"]), actor="test")
+
+
+def test_a_memory_is_restored_though_its_file_cannot_be_used(tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    with home.core() as core:
+        known = core.remember(rule(1), actor="test").get("id", "")
+        core.forget(known, actor="test")
+        home.memory_file.write_bytes(b"\xff")
+        assert core.restore(known, actor="test").get("tier") == "cold"
+        home.memory_file.write_bytes(b"")
+        assert core.restore(known, actor="test").get("tier") == "hot"

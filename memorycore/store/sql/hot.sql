@@ -25,6 +25,10 @@ VALUES (:namespace, :hot_tier, :memory_id, :old_text, :new_text, :plan, :started
 SELECT id, memory_id, old_text, new_text, plan, started_at, owner FROM hot_intent
 WHERE hot_tier = :hot_tier AND namespace = :namespace ORDER BY id;
 
+-- name: all_open_intents
+SELECT id, memory_id, old_text, new_text, plan, started_at, owner FROM hot_intent
+WHERE namespace = :namespace ORDER BY id;
+
 -- name: close_intent
 DELETE FROM hot_intent WHERE id = :id RETURNING id;
 
