@@ -162,3 +162,11 @@ def test_both_languages_have_the_same_words_with_the_same_facts() -> None:
         {code: sorted(re.findall(r"\{(\w+)", text)) for code, text in load_words(name).items()} for name in ("en", "zh")
     )
     assert english == chinese
+
+
+@pytest.mark.parametrize("readme", ["README.md", "README.zh-CN.md"])
+def test_the_readmes_promise_the_demo_that_is_there(readme: str) -> None:
+    (promise,) = re.findall(r"^make demo .*$", (ROOT / readme).read_text(encoding="utf-8"), re.MULTILINE)
+    assert str(len(WORLD.statements)) in promise
+    assert "ten" in promise or "十个" in promise
+    assert len(WORLD.questions) == 10

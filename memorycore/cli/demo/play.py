@@ -12,7 +12,7 @@ import anyio
 from memorycore.cli.demo.server import Answer, Server, ServerGoneError, running_server
 from memorycore.cli.demo.show import Show
 from memorycore.cli.demo.world import Edit, Question, Statement, World
-from memorycore.hot.document import parse, size
+from memorycore.hot.document import Document, parse, size
 
 PLACES = ("memory", "user", "cold", "bin", "known")
 FILES = {"memory": "MEMORY.md", "user": "USER.md"}
@@ -138,14 +138,15 @@ def _files(show: Show, folder: Path, limits: dict[str, int]) -> None:
     show.act("act_files")
     show.note("files_note")
     for target, name in FILES.items():
-        content, entries = _read(folder, target)
-        show.file(name, content, chars=size(entries), limit=limits[target], entries=len(entries))
+        document = _read(folder, target)
+        content = _path(folder, target).read_text(encoding="utf-8")
+        chars, entries = size(document.entries), len(document.entries)
+        show.file(name, content, chars=chars, limit=limits[target], entries=entries)
 
 
-def _read(folder: Path, target: str) -> tuple[str, tuple[str, ...]]:
+def _read(folder: Path, target: str) -> Document:
     path = _path(folder, target)
-    content = path.read_bytes()
-    return content.decode("utf-8"), parse(content, path=str(path)).entries
+    return parse(path.read_bytes(), path=str(path))
 
 
 def _path(folder: Path, target: str) -> Path:
@@ -215,17 +216,19 @@ async def _look_again(
     kept = again[0].place == "known"
     integrity = (await server.call("run_cold_storage_maintenance", steps=["integrity"])).said["steps"][0]
     sound = integrity["database"] == integrity["text_index"] == "ok"
-    entries = {target: len(_read(folder, target)[1]) for target in FILES}
+    files = {target: _read(folder, target) for target in FILES}
+    entries = {target: len(document.entries) for target, document in files.items()}
+    whole = all(document.clean for document in files.values())
     once = await _stands_once(server, cut_off)
     show.checks([
         ("kill_acknowledged", str(len(told)), True),
         ("kill_memories", str(len(expected)), True),
         ("kill_found", str(found) if complete else show.say("missing", count=len(expected) - found), complete),
         ("kill_flight", show.say("kill_flight_kept" if kept else "kill_flight_again"), once),
-        ("kill_files", show.say("kill_files_ok", **entries), True),
+        ("kill_files", show.say("kill_files_ok" if whole else "kill_files_bad", **entries), whole),
         ("kill_database", show.say("kill_database_ok" if sound else "kill_database_bad"), sound),
     ])  # fmt: skip
-    return complete and once and sound
+    return complete and once and whole and sound
 
 
 async def _stands_once(server: Server, statement: Statement) -> bool:
