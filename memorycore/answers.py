@@ -190,6 +190,7 @@ class Status(TypedDict):
     data_dir: str
     usage: Usage
     model: str
+    vector_index: str
     database_bytes: int
     memories: int
     purge_due: int

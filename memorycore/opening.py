@@ -23,6 +23,7 @@ def embed_choice(options: CoreOptions) -> EmbedChoice:
         dimensions=chosen.dimensions,
         query_prefix=chosen.query_prefix or None,
         passage_prefix=chosen.passage_prefix or None,
+        keep_alive=chosen.keep_alive or None,
         timeout_s=chosen.timeout_s,
         cache_dir=options.data_dir,
     )

@@ -65,6 +65,7 @@ class EmbedOptions:
 
     ``url`` empty: ``model`` is one of ``BUNDLED_MODELS``. ``url`` given: an OpenAI-compatible endpoint (its base, such
     as ``http://localhost:11434/v1``) that knows ``model``. ``dimensions`` None: whatever width the model answers.
+    ``keep_alive``: how long Ollama keeps the model loaded, which is said in its own protocol only.
     """
 
     model: str = "auto"
@@ -73,6 +74,7 @@ class EmbedOptions:
     dimensions: int | None = None
     query_prefix: str = ""
     passage_prefix: str = ""
+    keep_alive: str = ""
     timeout_s: float = 10.0
 
 

@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from memorycore import __version__, answers, messages
@@ -11,8 +12,8 @@ from memorycore.domain.memory import Target
 from memorycore.errors import HotFileError
 from memorycore.hot.document import host_takes_edits, size
 from memorycore.hot.tier import HotTier
-from memorycore.options import CoreOptions
-from memorycore.store import Database, all_rows, only_row, upkeep, vectors
+from memorycore.options import CoreOptions, Language
+from memorycore.store import Database, all_rows, engine, only_row, upkeep, vectors
 from memorycore.store.memories import to_ms
 
 if TYPE_CHECKING:
@@ -39,6 +40,7 @@ class View:
 def usage(view: View) -> answers.Usage:
     """How full both files are, what the cold tier holds, what waits, what is degraded."""
     hot, cold, binned, _ = _counts(view)
+    total = hot + cold
     name = view.embedding.fingerprint(0)
     with view.db.read() as c:
         number = None if name is None else vectors.known_fingerprint(c, name)
@@ -47,8 +49,9 @@ def usage(view: View) -> answers.Usage:
     return {
         "hot": [_hot_usage(view, tier, held_back.get(tier.target, 0)) for tier in view.tiers.values()],
         "cold": {
-            "backend": view.options.cold_backend, "total": cold, "vectors": min(embedded, hot + cold),
-            "pending": waiting, "failed": failed,
+            "backend": view.options.cold_backend, "total": cold, "vectors": min(embedded, total),
+            # After a switch of the model there may be no jobs yet for those that it has no vector of.
+            "pending": waiting if name is None else max(waiting, total - embedded - failed), "failed": failed,
         },
         "binned": binned,
         "degraded": _degraded(view),
@@ -67,7 +70,8 @@ def status(view: View) -> answers.Status:
         if tier.target not in view.problems
         for sentence in _about_file(view, tier, held_back=hot_usage["waiting"])
     ]
-    waiting += [messages.text(f"degraded.{code}", language) for code in figures["degraded"]]
+    facts = view.embedding.failure.facts if view.embedding.failure else {}
+    waiting += [messages.text(f"degraded.{code}", language, **facts) for code in figures["degraded"]]
     if figures["cold"]["failed"]:
         waiting.append(messages.text("degraded.vectors_failed", language, count=figures["cold"]["failed"]))
     if problems:
@@ -85,18 +89,27 @@ def status(view: View) -> answers.Status:
         "data_dir": str(view.options.data_dir),
         "usage": figures,
         "model": view.embedding.describe(),
+        "vector_index": _vector_index(language),
         "database_bytes": upkeep.size_bytes(view.db),
         "memories": hot + cold,
         "purge_due": due,
         "problems": problems + waiting,
-        "foreign": foreign_files(view),
+        "foreign": list(map(str, foreign_files(view.options))),
     }
 
 
-def foreign_files(view: View) -> list[str]:
+def _vector_index(language: Language) -> str:
+    """What answers in a process that does not live long; one that does needs no index."""
+    found = engine.examine()
+    if found.vec0:
+        return f"sqlite-vec {found.vec0.removeprefix('v')}"
+    return messages.text("usage.no_vector_index", language, why=found.vec0_error)
+
+
+def foreign_files(options: CoreOptions) -> list[Path]:
     """Files of the predecessor in our directories. They are named and left alone."""
-    folders = dict.fromkeys((view.options.data_dir, view.options.hot_dir))
-    return [str(folder / name) for folder in folders for name in FOREIGN_FILES if (folder / name).exists()]
+    folders = dict.fromkeys((options.data_dir, options.hot_dir, options.data_dir.parent))
+    return [folder / name for folder in folders for name in FOREIGN_FILES if (folder / name).exists()]
 
 
 def _counts(view: View) -> tuple[int, int, int, int]:

@@ -62,9 +62,10 @@ def from_line(line: Mapping[str, Any]) -> Memory:
     Raises:
         InvalidInput: A field is missing or has a value that no memory can have.
     """
+    line = cast("Mapping[str, Any]", _storable(line))
     line = {name: value for name, value in line.items() if value is not None}
     values: dict[str, Any] = {name: _text(line, name) for name in _TEXTS if name in line}
-    content = sanitise(str(values.get("content", ""))).strip()
+    content = str(values.get("content", "")).strip()
     Draft(content=content, scope=values.get("scope", "global"), session_id=values.get("session_id", ""))
     values |= {name: _flag(line, name) for name in _FLAGS if name in line}
     values |= {name: _number(line, name) for name in _NUMBERS if name in line}
@@ -84,6 +85,19 @@ def from_line(line: Mapping[str, Any]) -> Memory:
     values["source"] = _source(line.get("source"))
     values.setdefault("namespace", "")
     return Memory(**values)
+
+
+def _storable(value: object) -> object:
+    """Every text in it without signs that no store can carry."""
+    match value:
+        case str():
+            return sanitise(value)
+        case Mapping():
+            return {str(name): _storable(item) for name, item in cast("Mapping[object, object]", value).items()}
+        case list():
+            return [_storable(item) for item in cast("list[object]", value)]
+        case _:
+            return value
 
 
 def _time(line: Mapping[str, Any], name: str) -> object:

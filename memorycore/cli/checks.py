@@ -22,11 +22,13 @@ from memorycore.options import CoreOptions, Language
 if TYPE_CHECKING:
     from memorycore.cli.shell import Shell
     from memorycore.settings import Settings
+    from memorycore.store.engine import Soundness
 
 Level = Literal["pass", "warn", "fail"]
 MODEL_WAIT_S = 30.0
 LITTLE_SPACE_BYTES = 200 * 1024 * 1024
 LOCK_WAIT_S = 0.5
+LONG_LOG_BYTES = 64 * 1024 * 1024
 # Shared folders and networks: their locks do not hold, and a database on them is damaged sooner or later.
 UNSUITABLE = frozenset({
     "9p", "afs", "afpfs", "cifs", "davfs", "drvfs", "fakeowner", "fuse.grpcfuse", "fuse.osxfs", "fuse.rclone",
@@ -166,6 +168,7 @@ def file_system_of(path: Path, table: str) -> str:
 def check_hot_file(options: CoreOptions, target: Target) -> Iterator[Finding]:
     """One memory file: readable, canonical, within its limit, private; its sidecar and lock in order."""
     from memorycore.hot import files
+    from memorycore.hot.atomic import why_not_writable
     from memorycore.hot.document import host_takes_edits, size
     from memorycore.hot.sidecar import sidecar_path
     from memorycore.hot.tier import FILE_NAMES
@@ -179,6 +182,8 @@ def check_hot_file(options: CoreOptions, target: Target) -> Iterator[Finding]:
     document = contents.document
     chars = size(document.entries)
     facts = {"path": path, "chars": chars, "limit": limit, "entries": len(document.entries)}
+    if contents.looks_unmanaged:
+        yield Finding(level="warn", code="file_headings", facts=facts)
     if document.entries and not host_takes_edits(document, limit=limit):
         yield Finding(level="warn", code="file_not_clean", facts={**facts, "flags": ", ".join(document.flags)})
     elif chars > limit:
@@ -188,7 +193,7 @@ def check_hot_file(options: CoreOptions, target: Target) -> Iterator[Finding]:
     mode = path.stat().st_mode
     if os.name == "posix" and mode & (stat.S_IRWXG | stat.S_IRWXO):
         yield Finding(level="warn", code="file_open_to_others", facts={"path": path, "mode": f"{mode & 0o777:04o}"})
-    if not os.access(path, os.W_OK):
+    if why_not_writable(path):
         yield Finding(level="fail", code="file_read_only", facts={"path": path})
     if contents.sidecar.damaged:
         yield Finding(level="warn", code="sidecar_damaged", facts={"path": sidecar_path(path)})
@@ -267,7 +272,13 @@ def check_database(options: CoreOptions) -> Iterator[Finding]:
         yield Finding(
             level="warn", code="file_open_to_others", facts={"path": path, "mode": f"{path.stat().st_mode & 0o777:04o}"}
         )
-    found = look_at(path)
+    log = path.with_name(path.name + "-wal")
+    if log.exists() and (log_bytes := log.stat().st_size) > LONG_LOG_BYTES:
+        yield Finding(level="warn", code="log_long", facts={"path": log, "mb": log_bytes // 1024**2})
+    yield from _about_content(look_at(path), path, facts)
+
+
+def _about_content(found: "Soundness", path: Path, facts: Mapping[str, object]) -> Iterator[Finding]:
     sound = found.verdict == "ok"
     yield Finding(
         level="pass" if sound else "fail",
@@ -276,6 +287,8 @@ def check_database(options: CoreOptions) -> Iterator[Finding]:
     )
     if found.gaps:
         yield Finding(level="warn", code="index_gaps", facts={**facts, "count": found.gaps})
+    if found.held_back:
+        yield Finding(level="warn", code="held_back", facts={**facts, "count": found.held_back})
     if found.waiting:
         yield Finding(level="pass", code="vectors_waiting", facts={**facts, "count": found.waiting})
     if found.given_up:
@@ -283,12 +296,15 @@ def check_database(options: CoreOptions) -> Iterator[Finding]:
 
 
 def check_predecessor(options: CoreOptions) -> Iterator[Finding]:
-    from memorycore.overview import FOREIGN_FILES
+    from memorycore.overview import foreign_files
 
-    folders = dict.fromkeys((options.data_dir, options.hot_dir, options.data_dir.parent))
-    for path in (folder / name for folder in folders for name in FOREIGN_FILES):
-        if path.exists():
-            yield Finding(level="pass", code="predecessor", facts={"path": path})
+    for path in foreign_files(options):
+        is_store = path.suffix in {".db", ".sqlite"}
+        yield Finding(
+            level="warn" if is_store else "pass",
+            code="predecessor_store" if is_store else "predecessor",
+            facts={"path": path},
+        )
 
 
 def check_model(options: CoreOptions) -> Iterator[Finding]:
@@ -302,10 +318,12 @@ def check_model(options: CoreOptions) -> Iterator[Finding]:
     service.start()
     try:
         ready = service.wait_ready(MODEL_WAIT_S)
+        facts = service.failure.facts if service.failure else {}
+        why = messages.text(f"model.{service.why}", options.language, **facts) if service.why else ""
         yield Finding(
             level="pass" if ready else "warn",
             code="model" if ready else "model_failed",
-            facts={"name": service.describe(), "why": service.why},
+            facts={"name": service.describe(), "why": why},
         )
     finally:
         service.close()

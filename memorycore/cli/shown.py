@@ -277,6 +277,7 @@ def status(shell: "Shell", answer: "Status") -> None:
         else "",
         "bin": shell.word("usage.bin", count=usage["binned"], due=answer["purge_due"] or None),
         "model": answer["model"],
+        "vector_index": "" if answer["vector_index"].startswith("sqlite-vec") else answer["vector_index"],
         "files": answer["hot_dir"],
         "database": shell.word("usage.database", path=answer["data_dir"], size=_megabytes(answer["database_bytes"])),
         "namespace": answer["namespace"],

@@ -116,7 +116,7 @@ class Draft:
     ref: str = ""
 
     def __post_init__(self) -> None:
-        if not self.content.strip():
+        if not self.content.replace("\x00", "").strip():
             raise InvalidInput(field="content", why="empty")
         size_bytes = len(self.content.encode("utf-8", "surrogatepass"))
         if size_bytes > MAX_CONTENT_BYTES:

@@ -92,6 +92,11 @@ class EmbeddingService:
         return why_of(failure) if failure else self._loaded.why
 
     @property
+    def failure(self) -> EmbeddingError | None:
+        """The error behind ``why`` in state failed, with its facts."""
+        return self._failure
+
+    @property
     def model(self) -> str:
         """Name of the loaded model, empty before it is loaded."""
         return self._loaded.embedder.name if self._loaded.embedder else ""

@@ -27,6 +27,7 @@ def steps_of(
         "integrity": lambda: {**upkeep.check(db, repair=not dry_run)},
         "reembed": lambda: _reembed(db, embedding, clock=clock, dry_run=dry_run),
         "uses": lambda: {"folded": 0 if dry_run else upkeep.fold_uses(db)},
+        "compact": lambda: {"freed_bytes": 0 if dry_run else upkeep.compact(db)},
         "checkpoint": lambda: {} if dry_run else {**upkeep.checkpoint(db)},
     }
 

@@ -54,12 +54,13 @@ class Recorded:
 
 def consider(draft: Draft, *, new_id: str, namespace: str, now: datetime, limits: Mapping[Target, int]) -> Candidate:
     """Decide, without touching anything, what a draft is and where it belongs."""
-    content = sanitise(draft.content).strip()
+    clean = _storable(draft)
+    content = clean.content
     reasons: list[Reason] = []
-    if content != draft.content.strip():
+    if clean != replace(draft, content=draft.content.strip()):
         reasons.append(Reason(code="invalid_characters"))
     routing = route(
-        content, importance=draft.importance, target=draft.target, kind=draft.kind, policy=draft.policy, tags=draft.tags
+        content, importance=draft.importance, target=draft.target, kind=draft.kind, policy=draft.policy, tags=clean.tags
     )
     reasons.extend(routing.reasons)
     is_hot = routing.route == "hot"
@@ -69,8 +70,23 @@ def consider(draft: Draft, *, new_id: str, namespace: str, now: datetime, limits
     elif is_hot and (obstacle := why_not_hot(content, limit=limits[routing.target])):
         is_hot = False
         reasons.append(_obstacle(obstacle))
-    memory = _row(replace(draft, content=content), routing, new_id=new_id, namespace=namespace, now=now)
-    return Candidate(draft=draft, routing=routing, memory=memory, hot=is_hot, reasons=tuple(reasons))
+    memory = _row(clean, routing, new_id=new_id, namespace=namespace, now=now)
+    return Candidate(draft=clean, routing=routing, memory=memory, hot=is_hot, reasons=tuple(reasons))
+
+
+def _storable(draft: Draft) -> Draft:
+    """The draft without signs that no store can carry, wherever they stand: one in a tag must not cost a batch."""
+    source = draft.source
+    return replace(
+        draft,
+        content=sanitise(draft.content).strip(),
+        tags=tuple(map(sanitise, draft.tags)),
+        session_id=sanitise(draft.session_id),
+        author=sanitise(draft.author),
+        ref=sanitise(draft.ref),
+        source=source
+        and replace(source, uri=sanitise(source.uri), locator=sanitise(source.locator), sha256=sanitise(source.sha256)),
+    )
 
 
 def readmit(memory: Memory, *, spare_id: str, namespace: str, now: datetime, limits: Mapping[Target, int]) -> Candidate:

@@ -6,6 +6,7 @@ The name of a field is the key in config.toml; its metadata holds the environmen
 # ruff: noqa: RUF009 - setting() makes a dataclass field, which is what belongs there
 
 import os
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import Field, dataclass, field, fields
 from datetime import UTC, datetime, tzinfo
@@ -27,6 +28,7 @@ from memorycore.options import (
 )
 
 T = TypeVar("T")
+_DURATION = re.compile(r"-?\d+(\.\d+)?|(\d+(\.\d+)?(ms|s|m|h))+")
 OriginKind = Literal["default", "file", "environment", "argument", "derived", "hermes"]
 
 CONFIG_VARIABLE = "MEMORYCORE_CONFIG"
@@ -123,6 +125,14 @@ def whole(least: int, most: int) -> Callable[[object], int]:
     return read
 
 
+def duration(raw: object) -> str:
+    """Seconds as a number, negative for "for ever", or with units such as ``5m`` and ``1h30m``; text either way."""
+    words = "" if isinstance(raw, bool) else str(raw).strip()
+    if not _DURATION.fullmatch(words):
+        raise UnfitError("not_a_duration")
+    return words
+
+
 def one_of(*allowed: str) -> Callable[[object], str]:
     def read(raw: object) -> str:
         word = text(raw).strip().lower()
@@ -174,6 +184,7 @@ class Settings:
     embed_dimensions: int | None = setting(None, "MEMORYCORE_EMBED_DIMENSIONS", read=whole(8, 16_384))
     embed_query_prefix: str = setting("", "MEMORYCORE_EMBED_QUERY_PREFIX")
     embed_passage_prefix: str = setting("", "MEMORYCORE_EMBED_PASSAGE_PREFIX")
+    embed_keep_alive: str = setting("", "MEMORYCORE_EMBED_KEEP_ALIVE", read=duration)
     embed_timeout_s: float = setting(10.0, "MEMORYCORE_EMBED_TIMEOUT_S", read=number(0.1, 600))
     vector_weight: float | None = setting(None, "MEMORYCORE_VECTOR_WEIGHT", read=number(0, 1))
 
@@ -293,6 +304,7 @@ class Settings:
             dimensions=self.embed_dimensions,
             query_prefix=self.embed_query_prefix,
             passage_prefix=self.embed_passage_prefix,
+            keep_alive=self.embed_keep_alive,
             timeout_s=self.embed_timeout_s,
         )
 

@@ -17,6 +17,9 @@ import apsw
 from memorycore.errors import SchemaTooNew, StoreBusy, StoreDamaged, StoreError
 
 BUSY_TIMEOUT_MS = 5_000
+# The write-ahead log is cut when it grows beyond this. Readers that take turns would else let it grow for ever.
+LOG_BYTES = 16 * 1024 * 1024
+CUT_WAIT_MS = 200  # how long a cut may wait for readers: a writer waits with it
 MAX_IDLE_READERS = 4
 APPLICATION_ID = 0x4D454D43  # "MEMC"
 _MIGRATION = re.compile(r"(\d{4})_\w+\.sql")
@@ -37,6 +40,9 @@ class Database:
         self._watch_lock = threading.Lock()
         self._watch: apsw.Connection | None = None
         self._closed = False
+        self._log = path.with_name(path.name + "-wal")
+        self._log_limit = LOG_BYTES
+        self._file = _identity(path)
         with driver_errors(path):
             self._writer = _connect(path)
             migrate(self._writer, path, migrations())
@@ -68,15 +74,20 @@ class Database:
                 raise
             finally:
                 self._owner = 0
+            self._cut_log_if_long()
 
     @contextlib.contextmanager
-    def read(self) -> Generator[apsw.Connection]:
-        """One consistent snapshot for reading. Never waits for a writer."""
+    def read(self, *, fresh: bool = False) -> Generator[apsw.Connection]:
+        """One consistent snapshot for reading. Never waits for a writer.
+
+        ``fresh``: on a connection that has read nothing yet. A check of the text index needs that: FTS5 compares what
+        its connection has kept in memory with what others wrote since, and sees damage where there is none.
+        """
         if self._owner == threading.get_ident():
             yield self._writer
             return
         with driver_errors(self.path):
-            connection = self._reader()
+            connection = _connect(self.path, read_only=True) if fresh else self._reader()
             try:
                 connection.execute("BEGIN")
                 yield connection
@@ -92,6 +103,10 @@ class Database:
                 self._watch = _connect(self.path, read_only=True)
             return int(self._watch.pragma("data_version"))
 
+    def was_replaced(self) -> bool:
+        """Whether another file, or none, stands where this database was opened: what is written here is lost then."""
+        return _identity(self.path) != self._file
+
     def backup(self, target: Path) -> None:
         """Copy the whole database to ``target`` (mode 0600), safe beside writers."""
         with driver_errors(target), contextlib.closing(apsw.Connection(str(target))) as copy:
@@ -101,10 +116,28 @@ class Database:
                     step.step(1_000)
 
     def checkpoint(self) -> tuple[int, int, int]:
-        """Move the write-ahead log into the file and cut it: (busy, pages in the log, pages moved)."""
+        """Move the write-ahead log into the file and cut it: (busy, pages in the log, pages moved).
+
+        Where a reader needs the log it stays as long as it is: waiting for readers would hold up every writer.
+        """
         with self._lock:
+            self._writer.set_busy_timeout(CUT_WAIT_MS)
             busy, pages, moved = next(iter(self._writer.execute("PRAGMA wal_checkpoint(TRUNCATE)")))
         return int(str(busy)), int(str(pages)), int(str(moved))
+
+    def log_bytes(self) -> int:
+        """Size of the write-ahead log."""
+        try:
+            return self._log.stat().st_size
+        except OSError:
+            return 0
+
+    def _cut_log_if_long(self) -> None:
+        if self.log_bytes() <= self._log_limit:
+            return
+        self.checkpoint()
+        # What a reader holds is tried again when the log has grown a good deal more, not with every commit.
+        self._log_limit = LOG_BYTES + self.log_bytes()
 
     def close(self) -> None:
         with self._lock:
@@ -210,13 +243,22 @@ def _backup_before_upgrade(connection: apsw.Connection, path: Path, version: int
     target.chmod(0o600)
 
 
+def _identity(path: Path) -> tuple[int, int] | None:
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
 def _connect(path: Path, *, read_only: bool = False) -> apsw.Connection:
     connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE)
     connection.set_busy_timeout(BUSY_TIMEOUT_MS)
     if not read_only:
+        connection.pragma("auto_vacuum", 2)  # free pages can be given back in small steps; counts for a new file only
         connection.pragma("journal_mode", "wal")
         connection.pragma("secure_delete", 1)
-        connection.pragma("journal_size_limit", 16 * 1024 * 1024)
+        connection.pragma("journal_size_limit", LOG_BYTES)
     connection.pragma("foreign_keys", 1)
     if read_only:
         connection.pragma("query_only", 1)

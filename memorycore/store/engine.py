@@ -27,13 +27,15 @@ class Soundness:
     """How a database is.
 
     ``verdict``: "ok" or SQLite's first complaint. ``gaps``: texts without search tokens, tokens or vectors without
-    text. ``waiting``, ``given_up``: vectors still to be made, and those that could not be.
+    text, a damaged index. ``waiting``, ``given_up``: vectors still to be made, and those that could not be.
+    ``held_back``: texts that are cold since their memory file had no place for them.
     """
 
     verdict: str
     gaps: int
     waiting: int
     given_up: int
+    held_back: int
 
 
 def examine() -> Engine:
@@ -74,10 +76,15 @@ def _look_at(path: Path, options: str) -> Soundness:
     flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
     with driver_errors(path), contextlib.closing(apsw.Connection(path.absolute().as_uri() + options, flags=flags)) as c:
         c.set_busy_timeout(BUSY_TIMEOUT_MS)
-        verdict, missing, orphans, dead_vectors = upkeep.look(c)
+        found = upkeep.look(c)
         waiting, given_up = only_row(c, "all_jobs")
+        (held_back,) = only_row(c, "all_held_back")
     return Soundness(
-        verdict=verdict, gaps=len(missing) + len(orphans) + dead_vectors, waiting=waiting, given_up=given_up
+        verdict=found.database,
+        gaps=len(found.missing) + len(found.orphans) + found.dead_vectors + (found.text_index != "ok"),
+        waiting=waiting,
+        given_up=given_up,
+        held_back=held_back,
     )
 
 

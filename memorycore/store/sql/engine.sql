@@ -6,5 +6,13 @@ CREATE VIRTUAL TABLE trial USING fts5 (tokens, tokenize = 'porter unicode61 remo
 -- name: vec_version
 SELECT vec_version();
 
+-- name: all_held_back (all namespaces: only the count leaves)
+SELECT count(*) FROM memory m
+WHERE m.state = 'active' AND m.residence = 'cold'
+  AND m.id IN (SELECT memory_id FROM event WHERE action = 'held_back')
+  AND 'held_back' = (
+    SELECT action FROM event WHERE memory_id = m.id AND action IN ('held_back', 'moved') ORDER BY seq DESC LIMIT 1
+  );
+
 -- name: all_jobs
 SELECT count(*) FILTER (WHERE dead = 0), count(*) FILTER (WHERE dead = 1) FROM job;

@@ -6,20 +6,41 @@ SELECT seq FROM memory WHERE state = 'active' AND seq NOT IN (SELECT rowid FROM 
 -- name: texts_without_row (all namespaces: upkeep)
 SELECT rowid FROM memory_text WHERE rowid NOT IN (SELECT seq FROM memory WHERE state = 'active');
 
--- name: content_by_seq (all namespaces: upkeep)
-SELECT content FROM memory WHERE seq = :seq;
+-- name: content_without_text (all namespaces: upkeep)
+SELECT content FROM memory
+WHERE seq = :seq AND state = 'active' AND NOT EXISTS (SELECT 1 FROM memory_text WHERE rowid = :seq);
 
 -- name: count_dead_vectors (all namespaces: upkeep)
 SELECT count(*) FROM embedding WHERE memory_seq NOT IN (SELECT seq FROM memory WHERE state = 'active');
 
 -- name: delete_dead_vectors (all namespaces: upkeep)
-DELETE FROM embedding WHERE memory_seq NOT IN (SELECT seq FROM memory WHERE state = 'active');
+DELETE FROM embedding WHERE id IN (
+    SELECT id FROM embedding WHERE memory_seq NOT IN (SELECT seq FROM memory WHERE state = 'active') LIMIT :limit
+);
+
+-- name: check_all
+SELECT quick_check FROM pragma_quick_check LIMIT :most;
 
 -- name: check_text
-INSERT INTO memory_text (memory_text) VALUES ('integrity-check');
+SELECT quick_check FROM pragma_quick_check('memory_text') LIMIT 1;
 
 -- name: rebuild_text
 INSERT INTO memory_text (memory_text) VALUES ('rebuild');
+
+-- name: pages
+SELECT page_count FROM pragma_page_count;
+
+-- name: free_pages
+SELECT freelist_count FROM pragma_freelist_count;
+
+-- name: page_size
+SELECT page_size FROM pragma_page_size;
+
+-- name: give_pages_back
+PRAGMA incremental_vacuum(200);
+
+-- name: often_used (all namespaces: upkeep)
+SELECT memory_seq FROM memory_use GROUP BY memory_seq HAVING count(*) > :kept;
 
 -- name: fold_uses (all namespaces: upkeep)
 UPDATE memory SET
@@ -28,6 +49,7 @@ UPDATE memory SET
 FROM (
     SELECT memory_seq, count(*) AS uses, max(used_at) AS newest FROM (
         SELECT memory_seq, used_at, row_number() OVER (PARTITION BY memory_seq ORDER BY used_at DESC) AS place FROM memory_use
+        WHERE memory_seq IN (SELECT value FROM json_each(:seqs))
     ) WHERE place > :kept GROUP BY memory_seq
 ) AS old
 WHERE memory.seq = old.memory_seq;
@@ -36,5 +58,6 @@ WHERE memory.seq = old.memory_seq;
 DELETE FROM memory_use WHERE rowid IN (
     SELECT id FROM (
         SELECT rowid AS id, row_number() OVER (PARTITION BY memory_seq ORDER BY used_at DESC) AS place FROM memory_use
+        WHERE memory_seq IN (SELECT value FROM json_each(:seqs))
     ) WHERE place > :kept
 );
