@@ -462,7 +462,7 @@ class MemoryCore:
         return vectors.fill(self.db, self.embedding, clock=self._clock, limit=limit, timeout_s=timeout_s)
 
     def _prepare(self) -> None:
-        """Once at the start of a long life: fold old uses, wait for the model, read what questions are answered from."""
+        """Once at the start of a long life: fold old uses, wait for the model, read what answers come from."""
         upkeep.fold_uses(self.db)
         self.embedding.wait_ready(None)
         if self._index:
