@@ -9,7 +9,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from functools import lru_cache
+from functools import cache, lru_cache
 
 import apsw
 from rapidfuzz import fuzz
@@ -31,6 +31,7 @@ ACTOR = "host"
 RULES = frozenset({"core", "rule"})
 # Below this share of common words two texts of one pass are taken for two facts, not for one edited entry.
 SAME_SUBJECT = 60.0
+CERTAIN = 101.0  # no likeness of words counts against it
 MOST_COMPARED = 5_000_000_000  # half a second: about 400 entries that became 400 others
 
 
@@ -64,11 +65,13 @@ def compare(
     under_way: Sequence[Intent],
     *,
     is_cold: Callable[[str], bool] = lambda _: False,
+    is_of: Callable[[Memory, str], bool | None] = lambda _memory, _text: None,
 ) -> HostChanges:
     """Diff a file against the rows by hash, leaving out every text of a change that is under way.
 
     One removed and one added text about the same subject are an edit; pairs are taken best first, each text once.
     ``is_cold`` tells a text that a cold memory has already: that one comes back, and no other takes its words.
+    ``is_of`` knows of some texts whether they are a memory's, whatever their words are; of others it says None.
     """
     ours = {entry_hash(text) for intent in under_way for text in intent.texts()}
     in_file = {entry_hash(text): text for text in entries}
@@ -77,7 +80,7 @@ def compare(
     removed = [memory for key, memory in in_rows.items() if key not in in_file and key not in ours]
     edited: list[tuple[Memory, str]] = []
     new = {number: text for number, text in enumerate(added) if removed and not is_cold(text)}
-    ranked = sorted(_pairs([memory.content for memory in removed], new), key=lambda item: (-item[0], item[1], item[2]))
+    ranked = sorted(_pairs(removed, new, is_of), key=lambda item: (-item[0], item[1], item[2]))
     taken_rows: set[int] = set()
     taken_texts: set[int] = set()
     for _, index, number in ranked:
@@ -111,16 +114,20 @@ def _folded(text: str) -> tuple[str, str]:
     return folded, " ".join(sorted(folded.split()))
 
 
-def _pairs(old: Sequence[str], new: Mapping[int, str]) -> Iterator[tuple[float, int, int]]:
+def _pairs(
+    old: Sequence[Memory], new: Mapping[int, str], is_of: Callable[[Memory, str], bool | None]
+) -> Iterator[tuple[float, int, int]]:
     """(likeness, number of the old text, number of the new one) of all that may be one entry before and after an edit.
 
     A file that differs as a whole is another file, not an edited one; to look for pairs in it would take minutes.
     """
-    if _length(old) * _length(new.values()) > MOST_COMPARED:
+    if _length(memory.content for memory in old) * _length(new.values()) > MOST_COMPARED:
         return
-    for index, text in enumerate(old):
-        for number, other in new.items():
-            if (likeness := _likeness(text, other)) >= SAME_SUBJECT:
+    for index, memory in enumerate(old):
+        for number, text in new.items():
+            known = is_of(memory, text)
+            likeness = _likeness(memory.content, text) if known is None else CERTAIN * known
+            if likeness >= SAME_SUBJECT:
                 yield likeness, index, number
 
 
@@ -155,7 +162,11 @@ def reconcile(db: Database, tier: HotTier, *, new_id: Callable[[], str], now: da
         under_way = intents.open_intents(c, tier.namespace, tier.id)
         known = memories.select(c, "hot_memories", namespace=tier.namespace, hot_tier=tier.id)
         changes = compare(
-            contents.entries, known, under_way, is_cold=lambda text: _cold_memory(c, tier, text) is not None
+            contents.entries,
+            known,
+            under_way,
+            is_cold=lambda text: _cold_memory(c, tier, text) is not None,
+            is_of=_ownership(c, contents),
         )
         this = Pass(contents=contents, new_id=new_id, now=now, first=first)
         done = _apply(c, tier, changes, this)
@@ -167,10 +178,27 @@ def reconcile(db: Database, tier: HotTier, *, new_id: Callable[[], str], now: da
     return replace(done, finished=finished + len(unfinished))
 
 
+def _ownership(c: apsw.Connection, contents: Contents) -> Callable[[Memory, str], bool | None]:
+    """Whose a text is, by the sidecar and by the earlier wordings of the rows: a copy of either may have come back."""
+
+    @cache
+    def earlier(memory: Memory) -> frozenset[object]:
+        return frozenset(revision["content"] for revision in memories.revisions(c, memory))
+
+    def is_of(memory: Memory, text: str) -> bool | None:
+        meta = contents.sidecar.entries.get(entry_hash(text))
+        if meta is not None and meta.id is not None:
+            return meta.id == memory.id
+        return True if text in earlier(memory) else None
+
+    return is_of
+
+
 def _stamp(db: Database, tier: HotTier, now: datetime) -> None:
     with db.read() as c:
         known = memories.select(c, "hot_memories", namespace=tier.namespace, hot_tier=tier.id)
-    tier.stamp(known, now)
+    if known:  # else there may be no folder either, and a look makes none
+        tier.stamp(known, now)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -191,9 +219,9 @@ def _apply(c: apsw.Connection, tier: HotTier, changes: HostChanges, this: Pass) 
         rows.revise(c, memory, fields, replace(cause, reason="host_edited"))
     for text in changes.added:
         _adopt(c, tier, text, this)
-    # An empty file where several entries were known is what a crash of another writer leaves behind. The texts stay
-    # active in the cold tier, so that nothing is forgotten for it.
-    emptied = not this.contents.entries and len(changes.removed) > 1
+    # An empty file where several entries were known is what a crash of another writer leaves behind, and a file that is
+    # gone was moved or not mounted. The texts stay active in the cold tier, so that nothing is forgotten for it.
+    emptied = not this.contents.entries and (len(changes.removed) > 1 or not this.contents.exists)
     for memory in changes.removed:
         if emptied:
             rows.move(c, memory, "cold", replace(cause, reason="file_emptied"))

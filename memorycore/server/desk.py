@@ -1,5 +1,7 @@
 """The one MemoryCore of this process: opened when first needed, shared by all calls, closed once.
 
+When another database was put in the place of its own, the next call opens that one.
+
 Connecting a client never fails because the store cannot be opened: the tools then answer why, and the next call tries
 again. So a client always lists ten tools, and a full disk or a newer database is a sentence, not a dead server.
 """
@@ -65,6 +67,10 @@ class Desk:
 
     def _opened(self) -> "MemoryCore":
         with self._opening:
+            if self._core is not None and self._core.db.was_replaced():
+                _log.warning("the database was replaced; opening the new one")
+                self._core.close()
+                self._core = None
             if self._core is None:
                 self._core = self._open_core()
             return self._core

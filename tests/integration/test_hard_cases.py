@@ -2,6 +2,7 @@
 
 import itertools
 import json
+import os
 import shutil
 import threading
 import time
@@ -21,6 +22,7 @@ from memorycore.domain.memory import Draft, Memory
 from memorycore.domain.text import entry_hash
 from memorycore.errors import Conflict, InvalidInput, MemoryCoreError
 from memorycore.govern.reconcile import compare
+from memorycore.server.desk import Desk
 from memorycore.transfer import from_line
 from tests.homes import START, Home, fact, rule
 
@@ -312,3 +314,57 @@ def test_a_memory_is_restored_though_its_file_cannot_be_used(tmp_path: Path) -> 
         assert core.restore(known, actor="test").get("tier") == "cold"
         home.memory_file.write_bytes(b"")
         assert core.restore(known, actor="test").get("tier") == "hot"
+
+
+def test_rows_of_an_old_backup_find_their_entries_again(tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    with home.core() as core:
+        one, two = (core.remember(rule(number), actor="test").get("id", "") for number in (1, 2))
+        core.db.backup(tmp_path / "backup.db")
+        three = core.remember(rule(3), actor="test").get("id", "")
+        core.update(one, content="Totally other words stand here now.", actor="test")
+        core.forget(two, actor="test")
+    for file in home.options.data_dir.glob("memorycore.db*"):
+        file.unlink()
+    shutil.copy(tmp_path / "backup.db", home.options.data_dir / "memorycore.db")
+    with home.core() as core:
+        alive = {line["content"]: line["memory_id"] for line in core.export() if line["state"] == "active"}
+    assert alive == {"Totally other words stand here now.": one, rule(3).content: three}
+
+
+def test_files_of_an_old_copy_bring_their_own_wordings_back(tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    with home.core() as core:
+        one, two = (core.remember(rule(number), actor="test").get("id", "") for number in (1, 2))
+        copy = home.memory_file.read_bytes()
+        core.remember(rule(3), actor="test")
+        core.update(one, content="Totally other words stand here now.", actor="test")
+        home.memory_file.write_bytes(copy)
+        (home.options.hot_dir / "MEMORY.meta.json").unlink()
+        alive = {line["content"]: line["memory_id"] for line in core.export() if line["state"] == "active"}
+    assert alive == {rule(1).content: one, rule(2).content: two}
+
+
+def test_a_folder_that_is_gone_takes_no_memory_with_it(tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    with home.core() as core:
+        known = core.remember(rule(1), actor="test").get("id", "")
+        home.options.hot_dir.rename(tmp_path / "elsewhere")
+        assert [found["tier"] for found in core.recall("check number 1")["results"]] == ["cold"]
+        (tmp_path / "elsewhere").rename(home.options.hot_dir)
+        assert [row["id"] for row in core.audit("memory")["targets"][0]["rows"]] == [known]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="an open file cannot be removed there")
+def test_a_server_whose_database_was_replaced_goes_on_with_the_new_one(tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    desk = Desk(lambda: MemoryCore(home.options, long_lived=False), language="en")
+    with desk.core() as core:
+        core.remember(fact(1), actor="test")
+    for file in home.options.data_dir.glob("memorycore.db*"):
+        file.unlink()
+    with desk.core() as core:
+        core.remember(fact(2), actor="test")
+    desk.close(grace_s=1)
+    with home.core() as core:
+        assert [line["content"] for line in core.export()] == [fact(2).content]
