@@ -98,7 +98,7 @@ def test_a_link_that_leads_nowhere_is_an_error(tmp_path: Path, goal: str) -> Non
 
 
 @root_only
-def test_a_file_that_may_not_be_read_is_not_written(open_folder: Path) -> None:
+def test_a_file_that_may_not_be_read_is_not_written(open_folder: Path) -> None:  # IL-017
     path = open_folder / "MEMORY.md"
     path.write_bytes(b"Old.")
     path.chmod(0o200)
@@ -290,7 +290,7 @@ def test_a_new_sidecar_is_as_open_as_its_file(path: Path) -> None:
 
 
 @posix_only
-def test_a_link_stays_and_its_target_gets_the_entry(tmp_path: Path) -> None:
+def test_a_link_stays_and_its_target_gets_the_entry(tmp_path: Path) -> None:  # IL-023
     target = tmp_path / "dotfiles" / "notes.md"
     target.parent.mkdir()
     target.write_bytes(b"One.")
@@ -303,14 +303,14 @@ def test_a_link_stays_and_its_target_gets_the_entry(tmp_path: Path) -> None:
 
 @posix_only
 @pytest.mark.parametrize("bits", [0o660, 0o644, 0o600, 0o200])
-def test_the_mode_stays(path: Path, bits: int) -> None:
+def test_the_mode_stays(path: Path, bits: int) -> None:  # IL-024
     path.chmod(bits)
     replace(path, b"New.")
     assert mode(path) == bits
 
 
 @root_only
-def test_group_and_owner_stay(path: Path) -> None:
+def test_group_and_owner_stay(path: Path) -> None:  # IL-024
     os.chown(path, 12345, 54321)
     path.chmod(0o660)
     add(path, "New.")
@@ -339,7 +339,7 @@ def test_a_read_only_file_is_refused_with_its_mode(path: Path) -> None:
 
 
 @root_only
-def test_a_read_only_folder_is_the_one_that_is_blamed(open_folder: Path) -> None:
+def test_a_read_only_folder_is_the_one_that_is_blamed(open_folder: Path) -> None:  # IL-025
     script = (
         "import os, sys, pathlib, portalocker; from memorycore.hot.atomic import locked, replace\n"
         "from memorycore.errors import Unwritable\n"
@@ -378,7 +378,9 @@ def test_a_full_disk_leaves_the_old_file_and_no_litter(path: Path) -> None:
     assert not leftovers(path)
 
 
-def test_a_file_held_open_by_another_program_is_tried_again(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_held_open_by_another_program_is_tried_again(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:  # IL-027
     rename, refusals = os.replace, [32, 5, 33]
 
     def refuse_at_first(source: Path, target: Path) -> None:
@@ -407,7 +409,7 @@ def test_a_file_that_stays_held_open_is_told_soon(path: Path, monkeypatch: pytes
     assert not leftovers(path)
 
 
-def test_a_denial_that_is_meant_is_told_at_once(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_denial_that_is_meant_is_told_at_once(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:  # IL-027
     calls: list[Path] = []
 
     def deny(source: Path, target: Path) -> None:

@@ -72,7 +72,7 @@ def test_the_predecessors_result_keys_are_there(call: Call) -> None:
     assert {"usage_pct", "keep", "sink_candidates"} <= call("memory_audit")["targets"][0].keys()
 
 
-def test_recall_stays_in_4_kb_and_says_what_it_left_out(call: Call) -> None:
+def test_recall_stays_in_4_kb_and_says_what_it_left_out(call: Call) -> None:  # IL-156
     for number in range(30):
         call("store_fact", content=f"Report {number} of the harbour: " + f"crane {number} lifted crates. " * 40)
     answer = call("recall", query="harbour report crane", top_k=30)

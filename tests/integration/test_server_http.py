@@ -101,7 +101,7 @@ def test_a_client_lists_ten_tools_and_stores(running: Running) -> None:
     assert session not in fields["session_id"]
 
 
-def test_an_unknown_session_is_answered_404(running: Running) -> None:
+def test_an_unknown_session_is_answered_404(running: Running) -> None:  # IL-154
     listing = {"jsonrpc": "2.0", "id": 2, "method": "tools/list"}
     assert post(running.url, listing, mcp_session_id="0123456789abcdef").status_code == 404
 

@@ -61,7 +61,7 @@ def test_the_whole_list_takes_at_most_8000_characters() -> None:
 
 
 @pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)
-def test_schemas_are_flat_and_every_parameter_is_described(tool: Any) -> None:
+def test_schemas_are_flat_and_every_parameter_is_described(tool: Any) -> None:  # IL-158
     schema = tool.ask.input_schema()
     for part in parts(schema):
         assert not {"anyOf", "oneOf", "allOf", "not", "$ref", "$defs", "definitions"} & part.keys(), part

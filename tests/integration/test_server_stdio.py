@@ -123,7 +123,7 @@ def test_lines_that_are_piped_in_at_once_are_all_answered(tmp_path: Path) -> Non
     assert done.stderr == ""
 
 
-def test_every_line_on_stdout_is_protocol_even_when_libraries_print(tmp_path: Path) -> None:
+def test_every_line_on_stdout_is_protocol_even_when_libraries_print(tmp_path: Path) -> None:  # IL-146, IL-152
     with Wire(server_env(tmp_path), [sys.executable, "-c", NOISE]) as wire:
         wire.initialize()
         assert wire.call("memorycore_store_fact", content="The gate code of the depot is 4711")["id"]
@@ -159,7 +159,7 @@ def test_no_model_no_numpy_and_no_database_before_the_tool_list_is_out_and_all_s
         wait_until(lambda: all(name in loaded.read_text(encoding="utf-8") for name in ("numpy", "apsw")), 20)
 
 
-def test_closed_input_ends_the_server_in_two_seconds_with_code_0(tmp_path: Path) -> None:
+def test_closed_input_ends_the_server_in_two_seconds_with_code_0(tmp_path: Path) -> None:  # IL-148
     with Wire(server_env(tmp_path)) as wire:
         wire.initialize()
         wire.call("memorycore_store_fact", content="The harbour office closes at five")
@@ -221,7 +221,7 @@ def test_a_stuck_call_does_not_keep_the_server_alive(tmp_path: Path, how: str) -
 
 
 @posix
-def test_the_end_of_the_parent_ends_the_server_even_when_a_helper_keeps_the_pipe(tmp_path: Path) -> None:
+def test_the_end_of_the_parent_ends_the_server_even_when_a_helper_keeps_the_pipe(tmp_path: Path) -> None:  # IL-149
     client = subprocess.Popen(
         [sys.executable, "-c", CLIENT_WITH_HELPER], stdout=subprocess.PIPE, env=server_env(tmp_path), encoding="utf-8"
     )
@@ -239,7 +239,7 @@ def test_the_end_of_the_parent_ends_the_server_even_when_a_helper_keeps_the_pipe
 
 
 @posix
-def test_clients_that_are_killed_leave_no_server_behind(tmp_path: Path) -> None:
+def test_clients_that_are_killed_leave_no_server_behind(tmp_path: Path) -> None:  # IL-150
     code = CLIENT_WITH_HELPER.replace('["sleep", "30"], pass_fds=[server.stdin.fileno()]', '["true"]')
     clients = [
         subprocess.Popen(
@@ -277,7 +277,7 @@ def test_a_client_that_stops_reading_is_no_fault(tmp_path: Path) -> None:
     assert (server.returncode, errors) == (0, b"")
 
 
-def test_ping_is_answered_at_once_while_a_slow_store_runs(tmp_path: Path) -> None:
+def test_ping_is_answered_at_once_while_a_slow_store_runs(tmp_path: Path) -> None:  # IL-152
     with slow_endpoint(5) as url, Wire(slow_env(tmp_path, url)) as wire:
         wire.initialize()
         slow = wire.ask("tools/call", {"name": "memorycore_store_fact", "arguments": {"content": "Slow and steady"}})
