@@ -10,6 +10,7 @@ from memorycore import messages
 from memorycore.domain.memory import Draft
 from memorycore.errors import Conflict, NotFound, Unwritable
 from memorycore.options import CoreOptions, HotLimit
+from tests.command_line import CommandLine
 from tests.homes import Home, fact, rule
 
 posix_only = pytest.mark.skipif(os.name != "posix", reason="modes of POSIX")
@@ -220,3 +221,16 @@ def test_what_found_no_room_is_counted_where_people_look(tmp_path: Path) -> None
             core.forget(answer.get("id", ""), actor="test")
         assert core.usage()["hot"][0]["waiting"] == 0
         assert core.status()["problems"] == []
+
+
+def test_the_doctor_names_them_too_with_what_to_do(mc: CommandLine) -> None:  # IL-006, IL-025, IL-034
+    for number in range(9):
+        mc("store", rule(number).content, "--target", "memory", MEMORYCORE_CHAR_LIMIT_MEMORY="200")
+    mc.write_hot("USER.md", NOTES[:3_000].encode("utf-8")).chmod(0o400)
+    found = {check["code"]: check for check in mc("doctor", "--json").answer["checks"]}
+    assert found["held_back"]["facts"]["count"] == 5
+    assert str(mc.hot / "USER.md") in found["file_headings"]["message"]
+    assert found["file_read_only"]["level"] == "fail"
+    assert "§" in found["file_headings"]["fix"]
+    assert "chmod" in found["file_read_only"]["fix"]
+    assert found["held_back"]["fix"]
