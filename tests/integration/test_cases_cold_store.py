@@ -276,7 +276,7 @@ def test_vectors_without_a_row_take_no_place_among_the_results_and_are_swept(tmp
 
 def test_space_of_replaced_vectors_is_used_again_and_given_back(tmp_path: Path) -> None:  # IL-070
     with Home(tmp_path).core(vectors=True) as core:
-        stored = fill(core.db, parcels(150))
+        stored = fill(core.db, parcels(200))
         rewrite(core, stored, "0")
         core.maintain(["checkpoint"])
         fresh = vector_pages(core.db)
