@@ -1,6 +1,6 @@
 """The health of every hot entry: what it is, why it is here, what comes next. Reads only."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -63,16 +63,13 @@ def unusable(tier: HotTier, rules: AuditRules, problem: str) -> AuditTarget:
 def _row(
     text: str, memory: Memory | None, contents: Contents, tier: HotTier, rules: AuditRules, now: datetime
 ) -> AuditRow:
-    meta = contents.sidecar.entries.get(entry_hash(text)) or _stamp(memory, tier, now)
-    importance = memory.importance if memory else (0.5 if meta.importance is None else meta.importance)
-    protected = memory.protected if memory else meta.protected
+    meta = _meta(memory, contents.sidecar.entries.get(entry_hash(text)), tier, now)
     updated = meta.updated_at or meta.written_at
-    active = max(filter(None, (meta.last_active_at, memory and memory.last_used_at, updated)))
+    active = max(meta.last_active_at or updated, updated)
     idle_days = max(0.0, (now - active).total_seconds() / DAY_S)
     weight = 1.0 if meta.weight is None else meta.weight
-    effective = weight * 0.5 ** (idle_days / HALF_LIFE_DAYS) * (PROTECTED_TIMES if protected else 1.0)
-    entry_type = meta.type
-    sink = entry_type == "rule" and effective < SINK_WEIGHT and idle_days > SINK_IDLE_DAYS and not protected
+    effective = weight * 0.5 ** (idle_days / HALF_LIFE_DAYS) * (PROTECTED_TIMES if meta.protected else 1.0)
+    sink = meta.type == "rule" and effective < SINK_WEIGHT and idle_days > SINK_IDLE_DAYS and not meta.protected
     flags = list(filter(None, [why_not_hot(text, limit=tier.limit)]))
     age_days = max(0, int((now - meta.written_at).total_seconds() // DAY_S))
     return {
@@ -80,39 +77,39 @@ def _row(
         "sha256": entry_hash(text),
         "chars": len(text),
         "id": memory.id if memory else meta.id,
-        "type": entry_type,
-        "kind": memory.kind if memory else (meta.kind or "fact"),
-        "policy": memory.policy if memory else (meta.policy or "rule"),
-        "protected": bool(protected),
+        "type": meta.type,
+        "kind": meta.kind or "fact",
+        "policy": meta.policy or "rule",
+        "protected": bool(meta.protected),
         "origin": meta.origin,
-        "importance": importance,
+        "importance": 0.5 if meta.importance is None else meta.importance,
         "age_days": age_days,
         "written_at": format_time(meta.written_at) or "",
         "updated_at": format_time(updated) or "",
         "last_active_at": format_time(meta.last_active_at),
         "resident_until": format_time(meta.resident_until),
-        "pinned": memory.pinned if memory else meta.pinned,
+        "pinned": meta.pinned,
         "weight": round(weight, 3),
         "effective_weight": round(effective, 3),
-        "why": _why(meta, protected, rules.language),
+        "why": _why(meta, rules.language),
         "next": messages.text("audit.stays", rules.language),
         "sink_candidate": sink,
         "flags": flags,
     }
 
 
-def _stamp(memory: Memory | None, tier: HotTier, now: datetime) -> EntryMeta:
-    """What the sidecar would say: it may be missing or behind for a moment."""
+def _meta(memory: Memory | None, known: EntryMeta | None, tier: HotTier, now: datetime) -> EntryMeta:
+    """What the sidecar should say: it may be missing or behind for a moment. The row decides, where there is one."""
     if memory is None:
-        return EntryMeta(type="rule", written_at=now)
-    return tier.meta_of(memory, now)
+        return known or EntryMeta(type="rule", written_at=now)
+    return tier.meta_of(memory, now, known)
 
 
-def _why(meta: EntryMeta, protected: Sequence[str], language: Language) -> str:
+def _why(meta: EntryMeta, language: Language) -> str:
     if meta.pinned:
         return messages.text("audit.why_pinned", language)
-    if protected:
-        named = messages.text(f"protected.{protected[0]}", language)
+    if meta.protected:
+        named = messages.text(f"protected.{meta.protected[0]}", language)
         return messages.text("audit.why_protected", language, what=named)
     if meta.origin == "legacy":
         return messages.text("audit.why_legacy", language)

@@ -104,9 +104,12 @@ def replace(path: Path, data: bytes, *, expected: bytes | None = None, new_mode:
 
 def why_not_writable(path: Path) -> Unwritable | None:
     """Why ``replace`` would refuse this file as it is now; None for one that it would take, or make."""
+    target = Path(os.path.realpath(path))
     try:
-        if found := _status(Path(os.path.realpath(path))):
+        if found := _status(target):
             _refuse_unless_writable(path, found)
+        if (folder := _status(target.parent)) and not os.access(target.parent, os.W_OK):
+            return Unwritable(path=str(target.parent), why="read-only", mode=_mode(folder))
     except Unwritable as error:
         return error
     except OSError as error:

@@ -368,3 +368,27 @@ def test_a_server_whose_database_was_replaced_goes_on_with_the_new_one(tmp_path:
     desk.close(grace_s=1)
     with home.core() as core:
         assert [line["content"] for line in core.export()] == [fact(2).content]
+
+
+def test_a_sidecar_that_is_behind_does_not_speak_for_the_row(tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    sidecar = home.options.hot_dir / "MEMORY.meta.json"
+    with home.core() as core:
+        known = core.remember(rule(1), actor="test").get("id", "")
+        behind = sidecar.read_bytes()
+        core.update(known, pinned=True, importance=0.9, actor="test")
+        (told,) = core.audit("memory")["targets"][0]["rows"]
+        assert json.loads(sidecar.read_bytes())["entries"][told["sha256"]]["pinned"]
+        sidecar.write_bytes(behind)
+        assert core.audit("memory")["targets"][0]["rows"] == [told]
+
+
+@pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="root may write everywhere")
+def test_status_names_a_folder_that_cannot_be_written(tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    with home.core() as core:
+        core.remember(rule(1), actor="test")
+        home.options.hot_dir.chmod(0o500)
+        assert str(home.options.hot_dir) in core.status()["problems"][0]
+        home.options.hot_dir.chmod(0o700)
+        assert core.status()["problems"] == []
