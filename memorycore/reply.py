@@ -32,7 +32,7 @@ def stored(item: Admitted, options: CoreOptions) -> answers.Stored:
     if item.failure is not None:
         answer["note"] = messages.error_text(item.failure, options.language)
     answer["reasons"] = _sentences(reasons, options)
-    if answer["tier"] == "hot":
+    if answer["tier"] == "hot" or recorded.outcome == "fallback":  # the file that it is in, or was meant for
         answer["target"] = memory.target
     if item.usage:
         answer["usage"] = item.usage

@@ -30,6 +30,17 @@ def test_a_person_reads_where_it_went_and_how_to_undo_it(mc: CommandLine) -> Non
     assert "撤销：memorycore forget " in chinese.out
 
 
+def test_the_file_that_could_not_be_used_is_named(mc: CommandLine) -> None:
+    mc.hot.mkdir(parents=True, exist_ok=True)
+    (mc.hot / "USER.md").write_bytes(b"tea\xff")
+    said = mc("store", "I prefer oat milk in my tea", MEMORYCORE_LANG="en").out
+    assert said.startswith("Stored, cold: it could not go into USER.md")
+    assert "the byte at offset 3" in " ".join(said.split())
+    chinese = mc("store", "我更喜欢喝绿茶", "--target", "user", MEMORYCORE_LANG="zh").out
+    assert "USER.md" in chinese.splitlines()[0]
+    assert "偏移量3处" in "".join(chinese.split())
+
+
 def test_text_comes_from_stdin_in_utf8_whatever_the_console_speaks(mc: CommandLine) -> None:
     answer = mc("store", "-", "--json", stdin="一句“引号”和 😀 的话")
     assert answer.code == 0
