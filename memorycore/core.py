@@ -263,7 +263,8 @@ class MemoryCore:
 
     def _check_changes(self, memory: Memory, changes: Mapping[str, Any]) -> None:
         Draft(
-            content=changes.get("content", memory.content), importance=changes.get("importance"),
+            content=changes.get("content", memory.id),  # a text that stays may be longer than one that is new
+            importance=changes.get("importance"),
             kind=changes.get("kind"), policy=changes.get("policy"),
         )  # fmt: skip
         if "content" not in changes:

@@ -392,3 +392,13 @@ def test_status_names_a_folder_that_cannot_be_written(tmp_path: Path) -> None:
         assert str(home.options.hot_dir) in core.status()["problems"][0]
         home.options.hot_dir.chmod(0o700)
         assert core.status()["problems"] == []
+
+
+def test_fields_of_a_very_long_entry_of_a_host_can_be_changed(tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    home.write_memory_file("ab" * 40_000)
+    with home.core() as core:
+        known = core.audit("memory")["targets"][0]["rows"][0]["id"] or ""
+        assert core.update(known, pinned=True, actor="test")["status"] == "updated"
+        assert core.forget(known, actor="test")["status"] == "trashed"
+        assert core.restore(known, actor="test").get("tier") == "cold"  # longer than the file may become
