@@ -16,7 +16,7 @@ from memorycore.domain.text import entry_hash
 from memorycore.errors import Conflict, HotFileError, InvalidInput, Unwritable
 from memorycore.hot import files
 from memorycore.hot.atomic import why_not_writable
-from memorycore.hot.document import Document, size
+from memorycore.hot.document import DELIMITER, Document, size
 from memorycore.hot.files import Contents, Edited
 from memorycore.hot.sidecar import EntryMeta
 
@@ -71,6 +71,14 @@ class HotTier:
 
     def document(self) -> Document:
         return self.look().document
+
+    def room(self) -> int:
+        """Code points that the file can still take, a delimiter before them included; none when it cannot be used."""
+        try:
+            entries = self.document().entries
+        except HotFileError:
+            return 0
+        return self.limit - size(entries) + (0 if entries else len(DELIMITER))
 
     def why_not_writable(self) -> Unwritable | None:
         return why_not_writable(self.path)

@@ -1,17 +1,19 @@
 """The pipeline of admission, for one text or a batch: consider, embed, record, place."""
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
 
 from memorycore.domain.memory import Draft, Memory, Target
-from memorycore.errors import EmbeddingError, HotFileError
+from memorycore.errors import Conflict, EmbeddingError, HotFileError
+from memorycore.hot.document import DELIMITER
 from memorycore.hot.tier import HotTier
 from memorycore.intake.candidate import Candidate, Recorded, consider, known_before, readmit, record
 from memorycore.lifecycle import hot
 from memorycore.lifecycle.rows import Cause
-from memorycore.lifecycle.turn import in_turn
+from memorycore.lifecycle.turn import claim, in_turn
 from memorycore.store import Database, vectors
 
 if TYPE_CHECKING:
@@ -71,6 +73,7 @@ class Admission:
                 )
                 for candidate in candidates
             ]
+        self._offer_room(candidates, recorded, cause)
         usage, failures = self._place(recorded, cause)
         return [
             Admitted(
@@ -105,6 +108,24 @@ class Admission:
         width = next((parts.shape[1] for parts in found.values()), None)
         return found, None if width is None else (name, width)
 
+    def _offer_room(self, candidates: Sequence[Candidate], recorded: Sequence[Recorded], cause: Cause) -> None:
+        """A text that was held back and is said again goes into its hot file, if that has room for it now."""
+        room: dict[Target, int] = {}
+        for candidate, item in zip(candidates, recorded, strict=True):
+            memory = item.memory
+            meant_hot = candidate.hot and memory.target == candidate.memory.target and memory.scope == "global"
+            if item.outcome != "known" or memory.residence == "hot" or not meant_hot:
+                continue
+            tier = self.tiers[memory.target]
+            if memory.target not in room:
+                room[memory.target] = tier.room()
+            needed = len(DELIMITER) + len(memory.content)
+            if needed > room[memory.target]:
+                continue
+            with suppress(Conflict), self.db.write() as c:  # somebody, perhaps this very batch, is placing it
+                item.begun = hot.begin(c, tier, claim(c, memory, cause.at), "add", cause)
+                room[memory.target] -= needed
+
     def _place(
         self, recorded: Sequence[Recorded], cause: Cause
     ) -> tuple[dict[Target, str], dict[Target, HotFileError]]:
@@ -123,6 +144,8 @@ class Admission:
             except HotFileError as error:
                 failures[target] = error
             for item in items:
-                if item.memory.id not in placed:
+                if item.memory.id in placed:
+                    item.outcome = "hot"
+                elif item.outcome != "known":
                     item.outcome = "fallback"
         return usage, failures

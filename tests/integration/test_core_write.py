@@ -293,3 +293,17 @@ def test_a_moved_home_keeps_its_memories(tmp_path: Path) -> None:
     (tmp_path / "old").rename(tmp_path / "new")
     with Home(tmp_path / "new").core() as core:
         assert [row["id"] for row in core.audit("memory")["targets"][0]["rows"]] == [memory_id]
+
+
+def test_a_text_that_was_held_back_goes_into_the_file_when_it_is_said_again_and_fits(tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    home.options = small_file(tmp_path, 200)
+    with home.core() as core:
+        first, *_, held = [core.remember(rule(number), actor="test") for number in range(5)]
+        assert held["status"] == "cold_stored_fallback"
+        assert core.remember(rule(4), actor="test")["status"] == "cold_duplicate"
+        core.forget(stored_id(first), actor="test")
+        again = list(core.remember_many([rule(4), rule(4)], actor="test"))
+        assert [answer["status"] for answer in again] == ["stored", "cold_duplicate"]
+        assert home.entries() == [rule(number).content for number in (1, 2, 3, 4)]
+        assert core.status()["problems"] == []
