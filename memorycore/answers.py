@@ -78,6 +78,7 @@ class Found(TypedDict):
 class Recalled(TypedDict):
     results: list[Found]
     ref: NotRequired[str]
+    pending: NotRequired[int]  # memories that cannot be found by meaning yet, only by words
     left_out: NotRequired[int]
     degraded: NotRequired[list[str]]
     in_bin: NotRequired[list[str]]

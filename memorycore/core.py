@@ -100,6 +100,8 @@ class MemoryCore:
         """End the background work and close the database. Nothing acknowledged depends on it."""
         if self.background:
             self.background.stop()
+        else:
+            vectors.catch_up(self.db, self.embedding, clock=self._clock)
         self.embedding.close()
         self.db.close()
 
@@ -108,8 +110,6 @@ class MemoryCore:
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-    # --- write ---------------------------------------------------------------------------------------------------
 
     def remember(self, draft: Draft, *, actor: str, dry_run: bool = False) -> answers.Stored:
         """Admit one text; answer where it went and why.
@@ -142,8 +142,6 @@ class MemoryCore:
             same = intake.known(c, candidate.memory)
         return reply.preview(candidate, same, self.options)
 
-    # --- read ----------------------------------------------------------------------------------------------------
-
     def recall(
         self,
         query: str,
@@ -170,9 +168,10 @@ class MemoryCore:
         result = self._search(query, request)
         with self.db.read() as c:
             found = memories.by_seq(c, [hit.seq for hit in result.hits], self.namespaces)
+            waiting = vector_rows.waiting(c, self.namespaces)
         if log and self.options.activity_log and result.hits:
             self._note_uses([hit.seq for hit in result.hits])
-        return reply.recalled(result, found, explain=explain)
+        return reply.recalled(result, found, explain=explain, waiting=waiting)
 
     def _search(self, query: str, request: SearchRequest) -> SearchResult:
         if not 1 <= request.top_k <= MOST_RESULTS:
@@ -196,8 +195,6 @@ class MemoryCore:
         # A question never waits for a writer: its trace is worth less than its speed.
         with suppress(StoreBusy), self.db.write(timeout_ms=0) as c:
             c.execute(sql["insert_use"], {"seqs": json.dumps(seqs), "used_at": to_ms(self._clock())})
-
-    # --- change --------------------------------------------------------------------------------------------------
 
     @in_turn
     def update(  # noqa: PLR0913 each argument is a field that may be changed
@@ -352,8 +349,6 @@ class MemoryCore:
         after = replace(memory, residence="hot" if memory.id in placed.ids else "cold")
         return reply.changed("restored", memory, after, usage=placed.usage)
 
-    # --- look ----------------------------------------------------------------------------------------------------
-
     def inspect(self, memory_id: str) -> answers.Story:
         """Everything about one memory: fields, earlier texts, events, vector.
 
@@ -428,8 +423,6 @@ class MemoryCore:
         with self.db.read() as c:
             return memories.select(c, "memories_after", seq=seq, namespaces=json.dumps(self.namespaces), limit=1_000)
 
-    # --- tend ----------------------------------------------------------------------------------------------------
-
     def touch(self) -> None:
         """Take notice of what others did to the hot files. A file that cannot be read is a problem, not an end."""
         for target, tier in self.tiers.items():
@@ -458,9 +451,9 @@ class MemoryCore:
         known = maintenance.steps_of(self.db, self.embedding, clock=self._clock, dry_run=dry_run)
         return maintenance.run(known, steps, dry_run=dry_run)
 
-    def fill_vectors(self, *, limit: int = 32, timeout_s: float | None = None) -> vectors.Filled:
+    def fill_vectors(self, *, timeout_s: float | None = None) -> vectors.Filled:
         """Make vectors that are missing, one round."""
-        return vectors.fill(self.db, self.embedding, clock=self._clock, limit=limit, timeout_s=timeout_s)
+        return vectors.fill(self.db, self.embedding, clock=self._clock, timeout_s=timeout_s)
 
     def _prepare(self) -> None:
         """Once at the start of a long life: fold old uses, wait for the model, read what answers come from."""
@@ -484,8 +477,6 @@ class MemoryCore:
             self.background.wake()
         else:
             self.fill_vectors(timeout_s=5.0)
-
-    # --- find one ------------------------------------------------------------------------------------------------
 
     def _any(self, memory_id: str) -> Memory:
         return naming.by_id(self.db, memory_id, self.namespaces)

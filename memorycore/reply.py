@@ -102,8 +102,10 @@ def _until(memory: Memory, options: CoreOptions) -> str:
     return until.date().isoformat()
 
 
-def recalled(result: "SearchResult", rows: Mapping[int, Memory], *, explain: bool) -> answers.Recalled:
-    """Results best first, each with its whole text; surfaces cut."""
+def recalled(
+    result: "SearchResult", rows: Mapping[int, Memory], *, explain: bool, waiting: int = 0
+) -> answers.Recalled:
+    """Results best first, each with its whole text; surfaces cut. ``waiting``: memories without a vector yet."""
     found: list[answers.Found] = []
     for hit in result.hits:
         if (memory := rows.get(hit.seq)) is None:  # gone since the search
@@ -121,6 +123,8 @@ def recalled(result: "SearchResult", rows: Mapping[int, Memory], *, explain: boo
     }
     if result.degraded:
         answer["degraded"] = list(result.degraded)
+    if waiting:
+        answer["pending"] = waiting
     return answer
 
 
@@ -231,6 +235,7 @@ def fields_of(memory: Memory) -> dict[str, object]:
     values |= {"protected": list(memory.protected), "tags": list(memory.tags)}
     if memory.source is not None:
         values["source"] = source_fields(memory.source)
+    values = {name: round(value, 4) if isinstance(value, float) else value for name, value in values.items()}
     return {name: value for name, value in values.items() if value not in (None, "", [], False)}
 
 

@@ -12,6 +12,7 @@ from memorycore.hot.document import size
 from memorycore.hot.tier import HotTier
 from memorycore.options import CoreOptions
 from memorycore.store import Database, upkeep
+from memorycore.store import vectors as rows
 
 if TYPE_CHECKING:
     from memorycore.embed import EmbeddingService
@@ -49,8 +50,11 @@ def _reembed(
     db: Database, embedding: "EmbeddingService", *, clock: Callable[[], datetime], dry_run: bool
 ) -> dict[str, object]:
     name = embedding.fingerprint()
-    if name is None or dry_run:
-        return {"made": 0, "model": name or "none"}
+    if name is None:
+        return {"made": 0, "model": "none"}
+    if dry_run:
+        with db.read() as c:
+            return {"would_make": rows.without_vector(c, rows.known_fingerprint(c, name)), "model": name}
     vectors.queue_missing(db, name, clock())
     made = failed = 0
     while (done := vectors.fill(db, embedding, clock=clock)).made or done.failed:

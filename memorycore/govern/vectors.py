@@ -1,11 +1,13 @@
 """Make the vectors that are missing: the job runner of the embedding queue."""
 
+import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from memorycore.errors import EmbeddingError
+from memorycore.errors import EmbeddingError, StoreError
 from memorycore.store import Database, vectors
 from memorycore.store.memories import to_ms
 from memorycore.store.vectors import VectorJob
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
     from memorycore.embed import EmbeddingService
 
 LEASE_MS = 300_000
+LONGEST_CATCH_UP_S = 2.0
 FIRST_PAUSE_MS = 5_000
 LONGEST_PAUSE_MS = vectors.LONGEST_WAIT_MS
 AWAY_PAUSE_MS = 15_000
@@ -49,7 +52,7 @@ def fill(
     embedding: "EmbeddingService",
     *,
     clock: Callable[[], datetime],
-    limit: int = 32,
+    limit: int = 8,
     timeout_s: float | None = None,
 ) -> Filled:
     """Take due jobs, embed their texts, store the vectors.
@@ -68,6 +71,19 @@ def fill(
         jobs = vectors.lease_due(c, now_ms, lease_ms=LEASE_MS, limit=limit)
     results = embedding.passages([job.content for job in jobs], timeout_s=timeout_s)
     return _store(db, jobs, results, fingerprint=fingerprint, now_ms=to_ms(clock()) or 0)
+
+
+def catch_up(db: Database, embedding: "EmbeddingService", *, clock: Callable[[], datetime]) -> None:
+    """Make missing vectors for a moment, in a process that has the model and nobody in the background to use it."""
+    name = embedding.fingerprint(0)
+    if name is None:
+        return
+    ends_at = time.monotonic() + LONGEST_CATCH_UP_S
+    with suppress(StoreError):  # a store that is busy or full keeps the queue for the next process
+        queue_missing(db, name, clock())
+        while (left_s := ends_at - time.monotonic()) > 0:
+            if not fill(db, embedding, clock=clock, limit=4, timeout_s=left_s).made:
+                return
 
 
 def _store(

@@ -43,7 +43,6 @@ class Database:
         self._log = path.with_name(path.name + "-wal")
         self._log_limit = LOG_BYTES
         self._file = _identity(path)
-        self._file = _identity(path)
         with driver_errors(path):
             self._writer = _connect(path)
             migrate(self._writer, path, migrations())
@@ -103,10 +102,6 @@ class Database:
             if self._watch is None:
                 self._watch = _connect(self.path, read_only=True)
             return int(self._watch.pragma("data_version"))
-
-    def was_replaced(self) -> bool:
-        """Whether another file, or none, stands where this database was opened: what is written here is lost then."""
-        return _identity(self.path) != self._file
 
     def was_replaced(self) -> bool:
         """Whether another file, or none, stands where this database was opened: what is written here is lost then."""
@@ -246,14 +241,6 @@ def _backup_before_upgrade(connection: apsw.Connection, path: Path, version: int
         while not step.done:
             step.step(1_000)
     target.chmod(0o600)
-
-
-def _identity(path: Path) -> tuple[int, int] | None:
-    try:
-        found = path.stat()
-    except OSError:
-        return None
-    return found.st_dev, found.st_ino
 
 
 def _identity(path: Path) -> tuple[int, int] | None:

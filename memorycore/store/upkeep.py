@@ -55,7 +55,8 @@ def check(db: Database, *, repair: bool) -> dict[str, object]:
     """
     with db.read(fresh=True) as c:
         found = look(c)
-    if repair:
+    broken = found.text_index != "ok" or bool(found.missing or found.orphans or found.dead_vectors)
+    if repair and broken:
         _mend(db, found)
     return {
         "database": found.database,
@@ -63,7 +64,7 @@ def check(db: Database, *, repair: bool) -> dict[str, object]:
         "rows_without_text": len(found.missing),
         "texts_without_row": len(found.orphans),
         "dead_vectors": found.dead_vectors,
-        "repaired": repair,
+        "repaired": repair and broken,
     }
 
 

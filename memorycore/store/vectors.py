@@ -124,6 +124,16 @@ def state_of(c: apsw.Connection, seq: int) -> str:
     return f"failed: {error}" if dead else "pending"
 
 
+def waiting(c: apsw.Connection, namespaces: Sequence[str]) -> int:
+    """Memories that wait for their vector."""
+    return int(only_row(c, "count_jobs", {"kind": EMBED, "namespaces": json.dumps(namespaces)})[0])
+
+
+def without_vector(c: apsw.Connection, fingerprint: int | None) -> int:
+    """Active memories, of all namespaces, that have no vector of this fingerprint."""
+    return int(only_row(c, "count_without_vector", {"fingerprint_id": -1 if fingerprint is None else fingerprint})[0])
+
+
 def counts(c: apsw.Connection, fingerprint: int | None, namespaces: Sequence[str]) -> tuple[int, int, int]:
     """(memories with a vector, jobs that wait, jobs given up)."""
     spaces = json.dumps(namespaces)

@@ -33,6 +33,11 @@ WHERE m.state = 'active'
   AND NOT EXISTS (SELECT 1 FROM job j WHERE j.memory_seq = m.seq AND j.kind = :kind)
 LIMIT 1;
 
+-- name: count_without_vector (all namespaces: only the count leaves)
+SELECT count(*) FROM memory m
+WHERE m.state = 'active'
+  AND NOT EXISTS (SELECT 1 FROM embedding e WHERE e.memory_seq = m.seq AND e.fingerprint_id = :fingerprint_id);
+
 -- name: queue_without_vector (all namespaces: each job carries the namespace of its memory)
 INSERT INTO job (kind, namespace, memory_seq, not_before)
 SELECT :kind, m.namespace, m.seq, :now FROM memory m
