@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from memorycore import messages
 from memorycore.domain.memory import TARGETS, Target
-from memorycore.errors import LockTimeout, MemoryCoreError, SettingsError
+from memorycore.errors import LockTimeout, MemoryCoreError
 from memorycore.options import CoreOptions, Language
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def examine(env: Mapping[str, str], language: Language) -> Iterator[Finding]:
     for mistake in mistakes:
         yield Finding(level="fail", code="error", facts={"what": messages.error_text(mistake, language)})
     options = settings.core_options()
-    yield from _safely(lambda: check_settings(settings), language)
+    yield from _safely(lambda: check_settings(settings, in_order=not mistakes), language)
     for folder in dict.fromkeys((options.hot_dir, options.data_dir)):
         yield from _safely(lambda folder=folder: check_folder(folder), language)
     for target in TARGETS:
@@ -67,17 +67,10 @@ def examine(env: Mapping[str, str], language: Language) -> Iterator[Finding]:
 
 def settings_that_work(env: Mapping[str, str]) -> tuple["Settings", list[MemoryCoreError]]:
     """The settings without those that cannot be used, and what is wrong with these; the rest is looked at as well."""
-    from memorycore.settings import load_settings
+    from memorycore.settings import readable_settings
 
-    left, file, mistakes = dict(env), None, list[MemoryCoreError]()
-    while True:
-        try:
-            settings = load_settings(left, file)
-            break
-        except SettingsError as error:
-            mistakes.append(error)
-            if left.pop(str(error.facts.get("key")), None) is None:  # then it stands in the file
-                file = Path(os.devnull)
+    settings, unreadable = readable_settings(env)
+    mistakes: list[MemoryCoreError] = [*unreadable]
     try:
         settings.core_options()
     except MemoryCoreError as error:
@@ -115,9 +108,10 @@ def check_engine() -> Iterator[Finding]:
         yield Finding(level="warn", code="no_vec0", facts={"why": engine.vec0_error})
 
 
-def check_settings(settings: "Settings") -> Iterator[Finding]:
+def check_settings(settings: "Settings", *, in_order: bool) -> Iterator[Finding]:
     where = str(settings.config_file) if settings.config_file else None
-    yield Finding(level="pass", code="settings" if where else "settings_default", facts={"path": where})
+    if in_order:
+        yield Finding(level="pass", code="settings" if where else "settings_default", facts={"path": where})
     if settings.without_effect:
         yield Finding(level="warn", code="without_effect", facts={"names": ", ".join(settings.without_effect)})
     limits = {f"{name}": getattr(settings, f"char_limit_{name}") for name in TARGETS}

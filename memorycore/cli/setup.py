@@ -75,19 +75,24 @@ def demo(
 
 def config_show(*, verbose: Annotated[bool, typer.Option("--verbose", "-v")] = False, json: Json = False) -> None:
     from memorycore.cli import shown
-    from memorycore.errors import SettingsError
+    from memorycore.errors import MemoryCoreError
+    from memorycore.settings import readable_settings
 
     shell = Shell(as_json=json)
+    settings, unreadable = readable_settings(os.environ)
+    problems: list[MemoryCoreError] = [*unreadable]
     try:
-        settings = shell.settings
-    except SettingsError:
-        if not json:
-            shown.known_settings(shell)
-        raise
+        settings.core_options()
+    except MemoryCoreError as error:  # each value can be read, but not all of them together be used
+        problems.append(error)
     if json:
-        shell.emit(shown.settings_answer(settings))
+        shell.emit(shown.settings_answer(shell, settings, problems))
     else:
+        for problem in problems:
+            shell.refuse(problem)
         shown.settings(shell, settings, verbose=verbose)
+    if problems:
+        raise typer.Exit(problems[0].exit_code)
 
 
 def config_path(*, json: Json = False) -> None:

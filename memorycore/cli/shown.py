@@ -1,6 +1,7 @@
 """Answers as a person reads them: short sentences, aligned columns, no boxes, nothing that colour alone says."""
 
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rich.cells import cell_len
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     )
     from memorycore.cli.bulk import Bad
     from memorycore.cli.shell import Shell
+    from memorycore.errors import MemoryCoreError
     from memorycore.settings import Settings, Shown
 
 FILES = {"memory": "MEMORY.md", "user": "USER.md"}
@@ -141,11 +143,16 @@ def _found(shell: "Shell", number: int, item: "Found") -> None:
     by = item.get("author", "")
     _facts(shell, [tier, file, date, by, *item.get("tags", []), f"{item['score']:.2f}", weak], item["id"])
     parts = {
-        name: f"{value:.3f}" if isinstance(value, float) else value_of(value)
+        _explained(shell, name): f"{value:.3f}" if isinstance(value, float) else value_of(value)
         for name, value in item.get("why", {}).items()
     }
     if parts:
         shell.out.print(_inside(Text(_pairs(parts), style="dim"), by=4))
+
+
+def _explained(shell: "Shell", name: str) -> str:
+    code = f"explain.{name}"
+    return shell.word(code) if messages.has(code, shell.language) else name
 
 
 def audited(shell: "Shell", answer: "Audited", *, verbose: bool) -> None:
@@ -160,6 +167,8 @@ def audited(shell: "Shell", answer: "Audited", *, verbose: bool) -> None:
 
 
 def _heading(shell: "Shell", target: "AuditTarget") -> str:
+    if target.get("problem") and not target["entries"]:  # it could not be read: zeros would be no truth
+        return f"{FILES[target['target']]}   {shell.word('usage.unreadable')}"
     return shell.word(
         "audit.heading",
         file=FILES[target["target"]],
@@ -172,10 +181,14 @@ def _heading(shell: "Shell", target: "AuditTarget") -> str:
     )
 
 
+def _age(shell: "Shell", days: int) -> str:
+    return shell.word("say.days", days=days) if days else shell.word("say.written_today")
+
+
 def _audit_row(shell: "Shell", number: int, row: "AuditRow", *, verbose: bool) -> None:
     shell.out.print(_columns((f"{number:>2}.", Text(row["text"])), padding=1))
     type_word = shell.word(f"type.{row['type']}")
-    facts = [type_word, shell.word("say.days", days=row["age_days"]), row["why"], row["next"], *row["flags"]]
+    facts = [type_word, _age(shell, row["age_days"]), row["why"], row["next"], *row["flags"]]
     shell.out.print(_inside(Text(" · ".join(fact for fact in facts if fact), style="dim"), by=4))
     if verbose:
         active = row["last_active_at"] or "–"
@@ -255,12 +268,8 @@ def status(shell: "Shell", answer: "Status") -> None:
     shell.out.print()
     usage, cold = answer["usage"], answer["usage"]["cold"]
     rows: list[tuple[RenderableType, ...]] = [
-        (FILES[hot["target"]], _bar(shell, hot), Text(shell.word(
-            "usage.hot", chars=thousands(hot["chars"]), limit=thousands(hot["limit"]), percent=hot["percent"],
-            entries=hot["entries"],
-        )))
-        for hot in usage["hot"]
-    ]  # fmt: skip
+        (FILES[hot["target"]], _bar(shell, hot), Text(_filled(shell, hot))) for hot in usage["hot"]
+    ]
     shell.out.print(_columns(*rows))
     origin = usage["hot"][0]["limit_from"]
     _dim(shell, shell.word(f"limit.{origin}"))
@@ -288,7 +297,26 @@ def status(shell: "Shell", answer: "Status") -> None:
     shell.out.print(_columns(*((shell.word(f"label.{name}"), Text(value)) for name, value in facts.items() if value)))
 
 
+def _filled(shell: "Shell", hot: "HotUsage") -> str:
+    if _is_unreadable(hot):
+        return shell.word("usage.unreadable")
+    return shell.word(
+        "usage.hot",
+        chars=thousands(hot["chars"]),
+        limit=thousands(hot["limit"]),
+        percent=hot["percent"],
+        entries=hot["entries"],
+    )
+
+
+def _is_unreadable(hot: "HotUsage") -> bool:
+    """Other problems are those of a file that was read, and has entries."""
+    return bool(hot.get("problem")) and not hot["entries"]
+
+
 def _bar(shell: "Shell", hot: "HotUsage") -> Text:
+    if _is_unreadable(hot):
+        return Text(" " * BAR_CELLS)
     in_unicode = (shell.out.encoding or "").lower().startswith("utf")
     full, empty = ("█", "░") if in_unicode else ("#", ".")
     filled = min(BAR_CELLS, round(BAR_CELLS * hot["chars"] / hot["limit"]))
@@ -303,16 +331,37 @@ def _megabytes(size: int) -> str:
 def settings(shell: "Shell", found: "Settings", *, verbose: bool) -> None:
     """Every value and where it came from; ``verbose`` adds what it is for."""
     rows: list[tuple[RenderableType, ...]] = []
-    for one in found.describe():
-        origin = shell.word(f"origin.{one.origin.kind}", detail=one.origin.detail)
-        value = Text(_setting_value(shell, one), style="" if one.origin.kind == "default" else "bold", overflow="fold")
-        rows.append((one.key, value, Text(origin, style="dim", overflow="fold")))
+    described = found.describe()
+    room = shell.out.width - max(len(one.key) for one in described) - 2
+    for one in described:
+        origin = "· " + shell.word(f"origin.{one.origin.kind}", detail=one.origin.detail)
+        value = _setting_value(shell, one)
+        between = " " if cell_len(f"{value} {origin}") <= room else "\n"
+        style = "" if one.origin.kind == "default" else "bold"
+        rows.append(
+            (
+                one.key,
+                Text(between).join(
+                    [Text(_at_slashes(value, room), style=style), Text(_at_slashes(origin, room), style="dim")]
+                ),
+            )
+        )
         if verbose:
             shell.out.print(_columns(rows.pop()))
             _dim(shell, f"{one.variable}: {shell.word(f'setting.{one.key}')}")
     shell.out.print(_columns(*rows), end="")
     for name in found.without_effect:
         shell.out.print(shell.word("say.without_effect", name=name), style="yellow")
+
+
+def _at_slashes(text: str, room: int) -> str:
+    """A path that is too long for one line goes on after a slash, not in the middle of a name."""
+    lines = [""]
+    for part in re.split(r"(?<=[/\\])", text):
+        if lines[-1] and cell_len(lines[-1] + part) > room:
+            lines.append("")
+        lines[-1] += part
+    return "\n".join(lines)
 
 
 def _setting_value(shell: "Shell", one: "Shown") -> str:
@@ -323,7 +372,8 @@ def _setting_value(shell: "Shell", one: "Shown") -> str:
     return {True: "1", False: "0"}[one.value] if isinstance(one.value, bool) else str(one.value)
 
 
-def settings_answer(found: "Settings") -> dict[str, Any]:
+def settings_answer(shell: "Shell", found: "Settings", problems: "Sequence[MemoryCoreError]") -> dict[str, Any]:
+    """Every setting; before them the first problem, as any refusal says it, and the sentences of all."""
     listed = [
         {
             "key": one.key,
@@ -335,19 +385,11 @@ def settings_answer(found: "Settings") -> dict[str, Any]:
         }
         for one in found.describe()
     ]
-    return {"settings": listed, "without_effect": list(found.without_effect)}
-
-
-def known_settings(shell: "Shell") -> None:
-    """The names that may be set, when a wrong one keeps us from showing values."""
-    from memorycore.settings import variables
-
-    rows = (
-        (name, Text(shell.word(f"setting.{key}")))
-        for name, key in sorted(variables().items())
-        if not key.endswith("_file")
-    )
-    shell.out.print(_columns(*rows))
+    answer: dict[str, Any] = {"settings": listed, "without_effect": list(found.without_effect)}
+    if not problems:
+        return answer
+    sentences = [messages.error_text(problem, shell.language) for problem in problems]
+    return {**messages.problem(problems[0], shell.language), "problems": sentences, **answer}
 
 
 def sentence_of(reason: str) -> str:

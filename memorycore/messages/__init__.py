@@ -1,7 +1,8 @@
 """Sentences for people, in English and Simplified Chinese, under stable codes.
 
 The texts stand in ``en.toml`` and ``zh.toml``; each was written in its language. A sentence holds ``{facts}``, and
-parts in ``[brackets]`` that are left out when one of their facts is missing.
+parts in ``[brackets]`` that are left out when one of their facts is missing. ``{count:text|texts}`` is a number and its
+noun.
 """
 
 import re
@@ -19,7 +20,7 @@ LANGUAGES: tuple[Language, ...] = get_args(Language)
 # Codes of these tables stand alone ("not_found"); those of the others carry the table's name ("heading.hot").
 _BARE = ("error", "reason")
 _OPTIONAL = re.compile(r"\[([^\[\]]*\{[^\[\]]*)\]")
-_FACT = re.compile(r"\{(\w+)\}")
+_FACT = re.compile(r"\{(\w+)(?::([^{}|]+)\|([^{}|]+))?\}")
 
 
 @lru_cache(maxsize=len(LANGUAGES))
@@ -73,9 +74,13 @@ def fill(sentence: str, facts: Mapping[str, Any]) -> str:
 
     def part(match: re.Match[str]) -> str:
         inner = match[1]
-        return inner if all(name in present for name in _FACT.findall(inner)) else ""
+        return inner if all(found[1] in present for found in _FACT.finditer(inner)) else ""
 
-    return _FACT.sub(lambda match: str(present.get(match[1], "–")), _OPTIONAL.sub(part, sentence))
+    def fact(match: re.Match[str]) -> str:
+        value = str(present.get(match[1], "–"))
+        return f"{value} {match[2] if value == '1' else match[3]}" if match[2] else value
+
+    return _FACT.sub(fact, _OPTIONAL.sub(part, sentence))
 
 
 def language_of(name: str) -> Language | None:

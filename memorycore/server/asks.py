@@ -15,6 +15,7 @@ from pydantic_core.core_schema import no_info_after_validator_function
 
 from memorycore.domain.memory import KINDS, POLICIES, SCOPES, TARGETS
 
+LEAST_BYTES = 512
 DEFAULT_RECALL_BYTES = 4096
 DEFAULT_REPORT_BYTES = 8192
 MOST_BYTES = 1_000_000
@@ -69,7 +70,7 @@ TierWord = Annotated[str, OneOf(("hot", "cold"))]
 TargetWord = Annotated[str, OneOf(TARGETS)]
 BothWord = Annotated[str, OneOf((*TARGETS, "both"))]
 YesNoWord = Annotated[str, OneOf(("yes", "no")), BeforeValidator(_as_yes_or_no)]
-MaxBytes = Annotated[int, Field(description="Size limit of the answer")]
+MaxBytes = Annotated[int, Field(description=f"Most bytes of the answer, {LEAST_BYTES} at least")]
 DryRun = Annotated[bool, Field(description="Only say what would happen")]
 
 

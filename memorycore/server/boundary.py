@@ -22,7 +22,6 @@ from memorycore.server.fit import fit, to_json
 from memorycore.server.tools import STORE_BYTES, ToolSpec
 
 _log = logging.getLogger(__name__)
-LEAST_BYTES = 500
 NAMED_EXTRAS = 5
 WHY = {
     "missing": "missing",
@@ -72,7 +71,7 @@ def _run(desk: Desk, tool: ToolSpec, arguments: Mapping[str, Any], caller: Calle
     if extras := [name for name in arguments if name not in tool.ask.model_fields]:
         answer["unknown_arguments"] = [name[:40] for name in extras[:NAMED_EXTRAS]]
     wished = cast("int", getattr(ask, "max_bytes", tool.max_bytes))
-    return answer, min(max(wished, LEAST_BYTES), asks.MOST_BYTES)
+    return answer, min(max(wished, asks.LEAST_BYTES), asks.MOST_BYTES)
 
 
 def _checked(tool: ToolSpec, arguments: Mapping[str, Any]) -> asks.Ask:

@@ -5,12 +5,16 @@ shortened first, all to the same length; only then are items dropped, from the e
 """
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 ELLIPSIS = "…"
 SHORTEST = 100  # code points: longer than any id, date or command, so that those are never cut
 COUNTED = ("content", "text")
+SENTENCES = ("note", "message")
+PATH_CHARS = 40
+_LONG_PATH = re.compile(r"[^\s，。：；（）]*[/\\][^\s，。：；（）]*")
 
 
 def to_json(answer: object) -> str:
@@ -51,7 +55,7 @@ def _cut(value: Any, chars: int) -> Any:
         return value if len(value) <= chars else value[: chars - 1] + ELLIPSIS
     if isinstance(value, Mapping):
         known = cast("Mapping[str, Any]", value)
-        cut = {key: _cut(item, chars) for key, item in known.items()}
+        cut = {key: _cut(_sentence(item, chars) if key in SENTENCES else item, chars) for key, item in known.items()}
         for key in COUNTED:
             original = known.get(key)
             if isinstance(original, str) and len(original) > chars:
@@ -60,6 +64,15 @@ def _cut(value: Any, chars: int) -> Any:
     if isinstance(value, list | tuple):
         return [_cut(item, chars) for item in cast("Sequence[Any]", value)]
     return value
+
+
+def _sentence(value: Any, chars: int) -> Any:
+    """A sentence that is too long gives up the front of its paths first: what happened stands behind them."""
+    if not isinstance(value, str) or len(value) <= chars:
+        return value
+    return _LONG_PATH.sub(
+        lambda path: path[0] if len(path[0]) <= PATH_CHARS else ELLIPSIS + path[0][1 - PATH_CHARS :], value
+    )
 
 
 def _drop(answer: dict[str, Any], max_bytes: int, lists: Sequence[str]) -> dict[str, Any]:

@@ -211,6 +211,7 @@ TOOLS: tuple[ToolSpec, ...] = (
         run=update,
         destructive=True,
         lists=("candidates", "reasons"),
+        max_bytes=asks.DEFAULT_RECALL_BYTES,
     ),
     ToolSpec(
         name="memorycore_forget",
@@ -219,6 +220,7 @@ TOOLS: tuple[ToolSpec, ...] = (
         run=forget,
         destructive=True,
         lists=("candidates",),
+        max_bytes=asks.DEFAULT_RECALL_BYTES,
     ),
     ToolSpec(
         name="memorycore_restore",

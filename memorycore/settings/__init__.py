@@ -5,6 +5,9 @@ neighbour, so that a typing mistake never becomes a silent default.
 """
 
 from memorycore.settings.declared import Origin, Settings, Shown, variables
-from memorycore.settings.load import absolute, config_path, load_settings, user_home
+from memorycore.settings.load import absolute, config_path, load_settings, readable_settings, user_home
 
-__all__ = ["Origin", "Settings", "Shown", "absolute", "config_path", "load_settings", "user_home", "variables"]
+__all__ = [
+    "Origin", "Settings", "Shown", "absolute", "config_path", "load_settings", "readable_settings", "user_home",
+    "variables",
+]  # fmt: skip

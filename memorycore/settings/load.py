@@ -44,12 +44,46 @@ def load_settings(
     """
     present = {name: value for name, value in env.items() if value}
     path, in_file = _read_file(present, file)
+    return _settings(present, path, in_file, overrides or {})
+
+
+def readable_settings(env: Mapping[str, str]) -> tuple[Settings, list[SettingsError]]:
+    """The settings without those that cannot be used, and what is wrong with these."""
+    present = {name: value for name, value in env.items() if value}
+    mistakes = list[SettingsError]()
+    path, in_file = config_path(present), dict[str, object]()
+    try:
+        path, in_file = _read_file(present, None)
+    except SettingsError as error:
+        mistakes.append(error)
+    while True:
+        try:
+            return _settings(present, path, in_file, {}), mistakes
+        except SettingsError as error:
+            mistakes.append(error)
+            _leave_out(str(error.facts.get("key")), present, in_file)
+
+
+def _leave_out(key: str, present: dict[str, str], in_file: dict[str, object]) -> None:
+    if key in present or key in in_file:
+        present.pop(key, None)
+        in_file.pop(key, None)
+        return
+    for name, target in variables().items():  # then it is the path of a file that holds a secret
+        if target.endswith("_file"):
+            present.pop(name, None)
+            in_file.pop(target, None)
+
+
+def _settings(
+    present: Mapping[str, str], path: Path, in_file: Mapping[str, object], overrides: Mapping[str, object]
+) -> Settings:
     _refuse_unknown(present, in_file)
     values: dict[str, Any] = {}
     origins: dict[str, Origin] = {}
     home = user_home(present)
     for declared in declared_settings():
-        found = _find(declared, present, in_file, path, overrides or {})
+        found = _find(declared, present, in_file, path, overrides)
         if found is None:
             continue
         raw, origin = found
@@ -174,11 +208,11 @@ def _resolve(values: dict[str, Any], origins: dict[str, Origin], env: Mapping[st
     around = hermes.home_around(hot_dir, (named, standard) if named else (standard,))
     if named is None:
         values["hermes_home"] = around
-        origins["hermes_home"] = Origin("derived", "MEMORY_DIR") if around else Origin("default")
+        origins["hermes_home"] = _origin_of_what_follows(origins["hot_dir"]) if around else Origin("default")
     if "namespace" not in values:
         values["namespace"] = _namespace(hot_dir, (standard / "memories", own / "memories"))
         if values["namespace"] != DEFAULT_NAMESPACE:
-            origins["namespace"] = Origin("derived", "MEMORY_DIR")
+            origins["namespace"] = _origin_of_what_follows(origins["hot_dir"])
     if "language" not in values:
         values["language"] = language(env)
         origins["language"] = Origin("derived", "locale")
@@ -188,6 +222,13 @@ def _resolve(values: dict[str, Any], origins: dict[str, Origin], env: Mapping[st
             limit = hermes.hot_limit(around, target)
             values[key] = limit.chars
             origins[key] = Origin("hermes", limit.where_from) if around else Origin("default")
+
+
+def _origin_of_what_follows(hot_dir: Origin) -> Origin:
+    """The origin of what the folder of the memory files decides: the variable that chose the folder."""
+    if hot_dir.kind == "default":
+        return hot_dir
+    return Origin("derived", hot_dir.detail if hot_dir.kind in {"environment", "derived"} else "hot_dir")
 
 
 def _namespace(hot_dir: Path, default_homes: tuple[Path, ...]) -> str:

@@ -74,11 +74,31 @@ def test_config_show_names_every_value_and_its_origin(mc: CommandLine) -> None:
     assert "已设置，不显示" in shown
 
 
+def test_config_show_names_the_wrong_setting_and_shows_all_others(mc: CommandLine) -> None:
+    file = mc.home / ".memorycore" / "config.toml"
+    file.parent.mkdir()
+    file.write_text("trash_days = 'soon'\nstate_ttl_days = 9\n", encoding="utf-8")
+    wrong = {"MEMORYCORE_EMBED_KEY_FILE": str(mc.home / "no key"), "MEMORYCORE_LOCK_TIMEOUT_S": "long"}
+    ran = mc("config", "show", "--json", **wrong)
+    assert (ran.code, ran.answer["ok"], ran.answer["code"]) == (2, False, "settings_error")
+    assert len(ran.answer["problems"]) == 3
+    listed = {row["key"]: row["value"] for row in ran.answer["settings"]}
+    assert (listed["trash_days"], listed["state_ttl_days"]) == (30, 9)
+
+
+def test_paths_are_whole_words_and_come_from_the_variable_that_chose_them(mc: CommandLine) -> None:
+    home = mc.home / "a folder" / "whose-name-is-rather-long" / "and-goes-on-over-more-than-one-line" / "of-the-table"
+    ran = mc("config", "show", HERMES_HOME=str(home), COLUMNS="80")
+    assert "MEMORY_DIR" not in ran.out
+    assert ran.out.count("from HERMES_HOME") == 2  # the folder and the namespace
+    assert "and-goes-on-over-more-than-one-line/" in ran.out
+
+
 def test_a_wrong_name_is_answered_with_the_right_one_and_all_others(mc: CommandLine) -> None:
     ran = mc("config", "show", MEMORYCORE_TRASHDAYS="9")
     assert ran.code == 2
     assert "Did you mean MEMORYCORE_TRASH_DAYS?" in " ".join(ran.err.split())
-    assert "MEMORYCORE_EMBED_URL" in ran.out
+    assert "embed_url" in ran.out
 
 
 def test_config_path_is_where_the_file_would_be(mc: CommandLine) -> None:

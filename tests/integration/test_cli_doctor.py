@@ -134,6 +134,7 @@ def test_wrong_settings_are_failures_and_the_rest_is_looked_at(mc: CommandLine) 
     env = {"MEMORYCORE_TYPO": "1", "MEMORYCORE_TRASH_DAYS": "soon", "MEMORYCORE_COLD_BACKEND": "postgres"}
     ran = mc("doctor", "--json", **env)
     assert [check["level"] for check in ran.answer["checks"]].count("fail") == 3
+    assert not [check for check in ran.answer["checks"] if check["code"].startswith("settings")]
     assert ran.answer["checks"][-1]["code"] == "model_off"
 
 

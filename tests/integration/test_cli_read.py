@@ -72,6 +72,12 @@ def test_explain_shows_how_a_score_came_about(filled: CommandLine) -> None:
     found = filled("recall", "office lease", "--explain", "--json").answer["results"][0]
     assert found["why"]
     assert "why" not in filled("recall", "office lease", "--json").answer["results"][0]
+    assert "依据 " in filled("recall", "office lease", "--explain", MEMORYCORE_LANG="zh").out
+
+
+def test_an_entry_of_today_was_written_today(filled: CommandLine) -> None:
+    assert "written today" in filled("audit").out
+    assert "今天写入" in filled("audit", MEMORYCORE_LANG="zh").out
 
 
 @pytest.mark.parametrize("query", ["", " ", '"', "AND OR NOT", "*", "端", "a" * 10_000, "col:umn NEAR(x)", "\x00"])
@@ -93,6 +99,11 @@ def test_status_needs_you_when_a_memory_file_cannot_be_read(filled: CommandLine)
     ran = filled("status", MEMORYCORE_LANG="zh")
     assert ran.code == 2
     assert ran.out.startswith("需要处理：")
+    for command, words, zero in (("status", "cannot be read", "0 of"), ("audit", "USER.md   cannot be read", "0 of")):
+        shown = filled(command).out
+        assert words in shown
+        assert f"USER.md   {zero}" not in shown
+        assert shown.count(" of 5,000") == 1
     assert len(ran.out.splitlines()) <= 24
     assert filled("recall", "office lease", "--json").answer["results"], "the rest goes on"
 

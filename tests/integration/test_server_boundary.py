@@ -234,6 +234,41 @@ def test_update_forget_and_restore_go_round(call: Call) -> None:
     assert call("recall", query="meeting room floor")["results"][0]["content"] == "The meeting room is on floor 4"
 
 
+def test_the_candidates_of_forget_stay_in_4_kb(call: Call) -> None:
+    for number in range(12):
+        call("store_fact", content=f"Report {number} of the harbour: " + f"crane {number} lifted crates. " * 40)
+    answer = call("forget", query="harbour report crane")
+    assert answer["status"] == "candidates"
+    assert size_bytes(answer) <= 4096
+    assert all(found["cut_chars"] > 0 for found in answer["candidates"])
+
+
+def test_a_budget_below_the_least_one_gets_the_least_one(call: Call) -> None:
+    call("store_fact", content="The harbour has nine cranes. " * 40)
+    assert 0 < size_bytes(call("recall", query="harbour cranes", max_bytes=1)) <= 512
+    assert "512 at least" in BY_NAME["memorycore_recall"].ask.input_schema()["properties"]["max_bytes"]["description"]
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_what_is_wrong_with_a_file_is_said_however_long_its_path(tmp_path: Path, language: Language) -> None:
+    home = tmp_path / ("a" * 60) / ("b" * 80)
+    (home / "memories").mkdir(parents=True)
+    (home / "memories" / "MEMORY.md").write_bytes(b"caf\xe9")
+    desk = Desk(lambda: MemoryCore.open(options(home, language), long_lived=True), language=language)
+    answer = caller_of(desk)("store_fact", content="Never deploy on Fridays without asking me first")
+    desk.close(grace_s=1)
+    assert size_bytes(answer) <= 600
+    assert answer["status"] == "cold_stored_fallback"
+    assert "MEMORY.md" in answer["note"]
+    assert "UTF-8" in answer["note"]
+    assert {"en": "offset 3", "zh": "偏移量 3"}[language] in answer["note"]
+
+
+def test_numbers_are_rounded(call: Call) -> None:
+    kept = call("store_fact", content="The ferry to Hoy runs on Tuesdays", importance=0.1 + 0.2)["id"]
+    assert call("inspect", id=kept)["fields"]["importance"] == 0.3
+
+
 TEXTS = st.text(max_size=400)
 RESULTS = st.lists(st.fixed_dictionaries({"id": st.uuids().map(str), "content": TEXTS, "score": st.floats(0, 1)}))
 

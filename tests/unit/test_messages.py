@@ -17,7 +17,7 @@ def all_errors(base: type[MemoryCoreError] = MemoryCoreError) -> list[type[Memor
 
 
 def facts_of(sentence: str) -> set[str]:
-    return set(re.findall(r"\{(\w+)\}", sentence))
+    return set(re.findall(r"\{(\w+)[:}]", sentence))
 
 
 def test_both_languages_have_the_same_codes_and_facts() -> None:
@@ -56,6 +56,18 @@ def test_a_missing_fact_takes_its_part_of_the_sentence_along() -> None:
     assert messages.reason("directive", "en", word="never") == "directive: it gives an instruction (“never”)"
     assert messages.reason("directive", "en") == "directive: it gives an instruction"
     assert messages.reason("directive", "zh") == "directive: 这是一条指令"
+
+
+def test_one_of_a_thing_is_not_many() -> None:
+    assert messages.text("doctor.index_gaps", "en", count=1).startswith("1 gap between")
+    assert messages.text("doctor.index_gaps", "en", count=2).startswith("2 gaps between")
+    assert messages.text("usage.hot", "en", entries=1).endswith("1 entry")
+
+
+@pytest.mark.parametrize("lang", messages.LANGUAGES)
+def test_a_text_that_no_file_takes_is_refused_in_a_whole_sentence(lang: Language) -> None:
+    sentence = messages.error_text(errors.InvalidInput(field="content", why="over_quarter"), lang)
+    assert {"en": "content would fill more than a quarter", "zh": "content 会占去"}[lang] in sentence
 
 
 def test_braces_and_brackets_in_a_fact_do_nothing() -> None:
