@@ -20,6 +20,12 @@ from memorycore.errors import InvalidInput, MemoryCoreError
 if TYPE_CHECKING:
     from memorycore.cli.shell import Shell
 
+# What every line of a bulk store answers, in this order; a line that could not be used keeps these values.
+FIELDS: Mapping[str, Any] = {
+    "ref": None, "id": None, "status": "error", "tier": "none", "route": None, "type": None, "protected": False,
+    "reasons": [],
+}  # fmt: skip
+
 T = TypeVar("T")
 A = TypeVar("A", bound=Mapping[str, Any])
 
@@ -141,7 +147,14 @@ def reference(content: Mapping[str, Any]) -> str:
 def bad_answer(bad: Bad, shell: "Shell") -> dict[str, Any]:
     """What a script gets for a line that could not be used."""
     sentence = messages.error_text(bad.error, shell.language)
-    return {"ref": bad.ref or None, "line": bad.number, "status": "error", "code": bad.error.code, "message": sentence}
+    return {
+        **FIELDS,
+        "ref": bad.ref or None,
+        "line": bad.number,
+        "status": "error",
+        "code": bad.error.code,
+        "message": sentence,
+    }
 
 
 def filled(content: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:

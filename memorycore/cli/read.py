@@ -89,7 +89,8 @@ def _recall_many(shell: Shell, core: "MemoryCore", file: str, asked: Mapping[str
             if shell.as_json:
                 none: dict[str, Any] = {"ref": None, "refs": []}
                 found = [none | cast("dict[str, Any]", item) for item in answer["results"]]
-                shell.emit({**cast("dict[str, Any]", answer), "ref": bulk.reference(content) or None, "results": found})
+                named = {"ref": bulk.reference(content) or None}
+                shell.emit(named | cast("dict[str, Any]", answer) | {"results": found})
             else:
                 shown.question(shell, str(content["query"]))
                 shown.recalled(shell, answer)

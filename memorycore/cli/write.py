@@ -120,7 +120,7 @@ def _store_many(shell: Shell, core: "MemoryCore", file: str, given: Mapping[str,
             else:
                 line, stored = result
                 counts[stored["status"]] += 1
-                answer = {"ref": None, **cast("dict[str, Any]", stored), "line": line.number}
+                answer = {**bulk.FIELDS, **cast("dict[str, Any]", stored), "line": line.number}
                 content = str(cast("dict[str, Any]", line.content)["content"])
             if shell.as_json:
                 shell.emit(answer)

@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import BinaryIO, TypeVar
 
 from memorycore.errors import LockTimeout, Unreadable, Unwritable
+from memorycore.store.folders import make_private
 
 LOCK_TIMEOUT_S = 2.0
 TEMPORARY_FILES = ".memorycore-*.tmp"  # left by a process that died; never read, doctor lists them
 PRIVATE_FILE = 0o600
-PRIVATE_FOLDER = 0o700
 
 _CHECK_INTERVAL_S = 0.005
 # Windows refuses a file that another program holds open (5 access denied, 32 and 33 sharing and lock violation).
@@ -152,7 +152,7 @@ def _take_lock(lock_path: Path, *, timeout_s: float) -> BinaryIO:
 def _open_lock_file(lock_path: Path) -> BinaryIO:
     flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
     try:
-        lock_path.parent.mkdir(mode=PRIVATE_FOLDER, parents=True, exist_ok=True)
+        make_private(lock_path.parent)
         return os.fdopen(os.open(lock_path, flags, PRIVATE_FILE), "r+b", buffering=0)
     except OSError as error:
         raise unwritable(lock_path, error) from error

@@ -16,9 +16,10 @@ from pathlib import Path
 
 from memorycore.domain.text import entry_hash
 from memorycore.errors import HotFileError, Unreadable, Unwritable
-from memorycore.hot.atomic import LOCK_TIMEOUT_S, PRIVATE_FILE, PRIVATE_FOLDER, locked, read, replace, unwritable
+from memorycore.hot.atomic import LOCK_TIMEOUT_S, PRIVATE_FILE, locked, read, replace, unwritable
 from memorycore.hot.document import Document, parse, render
 from memorycore.hot.sidecar import EntryMeta, Sidecar, parse_sidecar, render_sidecar, sidecar_path
+from memorycore.store.folders import make_private
 
 KEEP_SNAPSHOTS = 20
 KEEP_DAILY_SNAPSHOTS_DAYS = 30
@@ -170,7 +171,7 @@ def snapshot(path: Path, data: bytes, *, folder: Path, now: datetime) -> Path | 
     taken_at = now.astimezone(UTC).strftime("%Y%m%dT%H%M%S%f")[:-3] + "Z"
     target = folder / f"{path.name}.{number:06d}.{taken_at}.{digest}"
     try:
-        folder.mkdir(mode=PRIVATE_FOLDER, parents=True, exist_ok=True)
+        make_private(folder)
     except OSError as error:
         raise unwritable(target, error) from error
     replace(target, data)

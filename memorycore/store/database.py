@@ -15,6 +15,7 @@ from pathlib import Path
 import apsw
 
 from memorycore.errors import SchemaTooNew, StoreBusy, StoreDamaged, StoreError
+from memorycore.store.folders import make_private
 
 BUSY_TIMEOUT_MS = 5_000
 # The write-ahead log is cut when it grows beyond this. Readers that take turns would else let it grow for ever.
@@ -176,7 +177,7 @@ def open_database(data_dir: Path) -> Database:
     """
     path = data_dir / "memorycore.db"
     try:
-        data_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
+        make_private(data_dir)
         os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
     except OSError as error:
         raise StoreError(path=str(path), why=error.strerror or str(error)) from error

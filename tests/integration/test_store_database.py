@@ -49,8 +49,8 @@ def test_a_nested_write_can_fail_alone(tmp_path: Path) -> None:
 
 
 def test_files_are_private(tmp_path: Path) -> None:
-    db = open_database(tmp_path / "new")
-    assert (tmp_path / "new").stat().st_mode & 0o777 == 0o700
+    db = open_database(tmp_path / "new" / "data")
+    assert [(tmp_path / name).stat().st_mode & 0o777 for name in ("new", "new/data")] == [0o700] * 2
     assert db.path.stat().st_mode & 0o777 == 0o600
     db.close()
 
