@@ -163,13 +163,47 @@ def _value(reading: Reading) -> str:
 def _only_status(reading: Reading, done: list[Hit]) -> bool:
     """Whether every clause of a short text says no more than that something is over or well."""
     width = sum(1 if char.isascii() else 2 for char in reading.text.strip())
-    if not (done or reading.has("fine")) or width > STATUS_MAX_WIDTH or reading.has("relation"):
+    if not (done or reading.has("fine")) or width > STATUS_MAX_WIDTH or _may_last(reading):
         return False
     if not reading.in_words and any(hit.first for hit in reading.of("user")):
         return False
     if "surely" in reading.lexicon.patterns and not reading.lexicon.pattern("surely").search(reading.text):
         return False
-    return all(_status_clause(reading, span, done) for span in reading.clauses)
+    return all(_own_chore(reading, span, done) and _status_clause(reading, span, done) for span in reading.clauses)
+
+
+def _may_last(reading: Reading) -> bool:
+    """Somebody else, a thing of daily life or a state that lasts: a wrong "stale" loses it, a wrong "cold" nothing."""
+    if reading.has("relation", "associate", "other_person", "attribution", "lasting"):
+        return True
+    work = {hit.word for hit in reading.of("session", "work_item", "completed", "chore", "fine")}
+    if any(name.word not in work for name in reading.names):
+        return True
+    bound = {hit.word for hit in reading.of("completed", "chore")} & reading.lexicon.list("only_of_work")
+    return bool(bound) and not reading.has("work_item")
+
+
+def _own_chore(reading: Reading, span: Span, done: list[Hit]) -> bool:
+    """Whether a clause names a thing of a working session, or nothing at all beside its completion ("Done.")."""
+    if reading.within(span, "session", "work_item"):
+        return True
+    said = [hit for hit in [*done, *reading.of("fine", "ended")] if span[0] <= hit.start < span[1]]
+    if not reading.in_words:
+        chars = [
+            char
+            for place, char in enumerate(reading.text[span[0] : span[1]], span[0])
+            if char.isalnum() and not any(hit.start <= place < hit.end for hit in said)
+        ]
+        return not reading.lexicon.pattern("light").sub("", "".join(chars)).strip("0123456789")
+    light = reading.lexicon.list("tail") | reading.lexicon.list("light")
+    return all(
+        token.word in light
+        or not token.word[0].isalnum()
+        or _CLOCK.fullmatch(token.word)
+        or any(hit.start <= token.start < hit.end for hit in said)
+        for token in reading.tokens
+        if span[0] <= token.start < span[1]
+    )
 
 
 def _ends_clause(reading: Reading, span: Span, hit: Hit) -> bool:

@@ -25,6 +25,7 @@ _TOKEN = re.compile(
     r"|[^\W\d_][^\W_]*(?:[-_][^\W_]+)*"  # must-have, i18n: one word
     r"|\d[\w.,:-]*|[^\w\s]"
 )
+_NAME = re.compile(r"(?<=[^\W\d_A-Z] )[A-ZÀ-Þ][a-zß-ÿ]+\b|(?<=, )[A-ZÀ-Þ][a-zß-ÿ]+\b")  # a capital within a sentence
 _CLITIC = re.compile(r"-(?:moi|toi|lui|nous|vous|leur|les|le|la)$")  # "réponds-moi" is "réponds"
 _QUOTE_MARKS = str.maketrans(
     {"’": "'", "‘": "'", "“": '"', "”": '"', "„": '"', "«": '"', "»": '"', "「": '"', "」": '"', "『": '"', "』": '"'}
@@ -67,6 +68,7 @@ class Token(NamedTuple):
 class Reading:
     """A text with all that was found in it. Positions are code points of the folded ``text``.
 
+    ``names`` are words in the middle of a sentence that begin with a capital, folded.
     ``tokens`` and ``hits`` leave out quotations and code; ``quoted_hits`` are those in quotations.
     """
 
@@ -79,6 +81,7 @@ class Reading:
     sentences: tuple[Span, ...]
     clauses: tuple[Span, ...]
     code_chars: int
+    names: tuple[Token, ...]
 
     @property
     def in_words(self) -> bool:
@@ -146,6 +149,7 @@ def read(content: str) -> Reading:
         sentences=_spans(_SENTENCE_END, visible),
         clauses=clauses,
         code_chars=code_chars,
+        names=tuple(Token(fold(m.group()), m.start(), m.end()) for m in _NAME.finditer(content)),
     )
 
 
@@ -289,9 +293,10 @@ def _scan_pieces(text: str, vocabulary: Lexicon, starts: set[int], ends: set[int
     ]
     masked = {place for piece, start, end in found if "mask" in piece.cues for place in range(start, end)}
     # A verb of one character yields to a noun that begins with it: "用户" is no "用".
-    nouns = {start for piece, start, _ in found if "user" in piece.cues or "noun" in piece.cues}
+    nouns = {start for piece, start, end in found if end - start > 1 and ("user" in piece.cues or "noun" in piece.cues)}
     for piece, start, end in found:
-        if start in masked or end - 1 in masked or (end - start == 1 and start in nouns):
+        hidden = start in masked or end - 1 in masked
+        if (hidden and not ("mask" in piece.cues and "session" in piece.cues)) or (end - start == 1 and start in nouns):
             continue
         for cue in piece.cues:
             yield Hit(cue, text[start:end], start, end, start in starts)

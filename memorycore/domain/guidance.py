@@ -107,6 +107,8 @@ def _void(reading: Reading, span: Span, subject: Subject) -> Void | None:
     sentence = reading.text[span[0] : span[1]].rstrip('" ')
     if sentence.endswith(("?", "？")) or reading.within(span, "question_end"):
         return Void("question", "?")
+    if _set_right(reading, span):
+        return None
     past = reading.within(span, "history")
     if past and not reading.within(span, "now_on", "correction", "like"):
         return Void("past_habit", past[0].word)
@@ -136,8 +138,17 @@ def _signs(reading: Reading, span: Span, subject: Subject) -> Iterator[Sign]:
         yield Sign("correction", hit.word, PROOF)
     for hit in reading.within(span, "mixup"):
         yield Sign("correction", hit.word, 0.4)
+    right = _set_right(reading, span)
+    if right:
+        yield Sign("correction", right, PROOF)
     for hit in reading.within(span, "environment"):
         yield Sign("environment", hit.word, PROOF)
+
+
+def _set_right(reading: Reading, span: Span) -> str:
+    """The words that open or carry a correction of the form "no, it is X, not Y", empty when there is none."""
+    found = reading.lexicon.pattern("set_right").search(reading.text[span[0] : span[1]])
+    return next((word for word in found.groups() if word), "") if found else ""
 
 
 def _duties(reading: Reading, span: Span, subject: Subject) -> Iterator[Sign]:
@@ -232,7 +243,7 @@ def _person(reading: Reading, span: Span, subject: Subject) -> Iterator[Sign]:
     """Who the user is and how they are."""
     for hit in reading.within(span, "attribute"):
         yield Sign("identity", hit.word, 1.2)
-    if subject in {"user", "none", "assistant"}:
+    if subject in {"user", "none", "assistant", "relation"}:
         for hit in reading.within(span, "health"):
             near = subject == "user" or hit.start - span[0] < _HEALTH_NEAR_CHARS
             yield Sign("health", hit.word, 1.2 if near else 0.5)

@@ -110,7 +110,7 @@ def _may_be_verb(reading: Reading, clause: Span, word: str) -> bool:
 
 
 def _ends_with(reading: Reading, span: Span, done: list[Hit]) -> bool:
-    return bool(done) and not reading.text[done[-1].end : span[1]].strip(_CLOSING_MARKS)
+    return any(not reading.text[over.end : span[1]].strip(_CLOSING_MARKS) for over in done)
 
 
 def describes_defect(reading: Reading, hit: Hit) -> bool:
