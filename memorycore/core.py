@@ -16,7 +16,7 @@ from memorycore.cold.local import LocalColdStore
 from memorycore.domain.memory import TARGETS, Draft, Kind, Memory, Policy, Target
 from memorycore.domain.text import entry_hash, sanitise
 from memorycore.embed import EmbeddingService
-from memorycore.errors import HotFileError, InvalidInput, NotAvailable, NotFound, StoreBusy
+from memorycore.errors import HotFileError, InvalidInput, NotAvailable, NotFound
 from memorycore.govern import audit, maintenance, reconcile, vectors
 from memorycore.hot.tier import HotTier
 from memorycore.lifecycle import hot, naming, rows, turn
@@ -25,9 +25,9 @@ from memorycore.lifecycle.turn import in_turn
 from memorycore.opening import embed_choice, open_tier
 from memorycore.options import CoreOptions
 from memorycore.search import LivingIndex, RecallFilters, SearchRequest, SearchResult, search
-from memorycore.store import memories, open_database, sql, upkeep
+from memorycore.store import memories, open_database, upkeep
 from memorycore.store import vectors as vector_rows
-from memorycore.store.memories import to_ms
+from memorycore.store.uses import Uses
 
 __all__ = ["MemoryCore", "RecallFilters"]
 
@@ -81,6 +81,7 @@ class MemoryCore:
         self.cold = LocalColdStore(
             self.db, namespace=options.namespace, find=self._find_cold, clock=clock, new_id=new_id
         )
+        self._uses = Uses(self.db, clock, later=long_lived)
         self.background = Background(prepare=self._prepare, work=self._work) if long_lived else None
 
     @classmethod
@@ -102,6 +103,7 @@ class MemoryCore:
             self.background.stop()
         else:
             vectors.catch_up(self.db, self.embedding, clock=self._clock)
+        self._uses.flush()
         self.embedding.close()
         self.db.close()
 
@@ -170,7 +172,7 @@ class MemoryCore:
             found = memories.by_seq(c, [hit.seq for hit in result.hits], self.namespaces)
             waiting = vector_rows.waiting(c, self.namespaces)
         if log and self.options.activity_log and result.hits:
-            self._note_uses([hit.seq for hit in result.hits])
+            self._uses.note([hit.seq for hit in result.hits])
         return reply.recalled(result, found, explain=explain, waiting=waiting)
 
     def _search(self, query: str, request: SearchRequest) -> SearchResult:
@@ -190,11 +192,6 @@ class MemoryCore:
         request = SearchRequest(namespaces=self.namespaces, top_k=top_k, filters=RecallFilters(tier="cold"))
         result = self._search(query, request)
         return [(hit.seq, hit.score) for hit in result.hits]
-
-    def _note_uses(self, seqs: Sequence[int]) -> None:
-        # A question never waits for a writer: its trace is worth less than its speed.
-        with suppress(StoreBusy), self.db.write(timeout_ms=0) as c:
-            c.execute(sql["insert_use"], {"seqs": json.dumps(seqs), "used_at": to_ms(self._clock())})
 
     @in_turn
     def update(  # noqa: PLR0913 each argument is a field that may be changed
@@ -463,6 +460,7 @@ class MemoryCore:
             self._index.warm()
 
     def _work(self) -> bool:
+        self._uses.flush()
         # An endpoint that was away at the start says which model it has when it first answers.
         name = self.embedding.fingerprint(0)
         if name is not None and name != self._queued_for:

@@ -112,8 +112,9 @@ VALUES (:seq, :version, :content, :written_at, :replaced_at);
 -- name: revisions
 SELECT version, content, written_at, replaced_at FROM revision WHERE memory_seq = :seq ORDER BY version;
 
--- name: insert_use
-INSERT INTO memory_use (memory_seq, used_at) SELECT value, :used_at FROM json_each(:seqs);
+-- name: insert_uses (all namespaces: the rows were answers of a filtered search)
+INSERT INTO memory_use (memory_seq, used_at)
+SELECT value ->> 0, value ->> 1 FROM json_each(:uses) WHERE value ->> 0 IN (SELECT seq FROM memory);
 
 -- name: insert_text
 INSERT INTO memory_text (rowid, tokens) VALUES (:seq, :tokens);
