@@ -33,15 +33,20 @@ ORTE = ("青岛", "泉州", "昆明", "大连", "绍兴", "烟台", "洛阳", "�
 NOISE = ("how to bake sourdough bread", "who won the chess final", "如何给猫洗澡", "best tango music", "月球离地球多远")
 
 
+def thing(number: int) -> str:
+    """What the statement with this number is about."""
+    return (DINGE if number % 3 == 0 else THINGS)[number * 7 % 10]
+
+
 def text(number: int) -> str:
     """One of a million different statements, the same for the same number."""
     dice = random.Random(number)
-    place, thing, room = dice.randrange(10), dice.randrange(10), number
+    place, room = dice.randrange(10), number
     if number % 3 == 0:
         team, days = dice.randrange(90), dice.randrange(2, 30)
-        return f"{ORTE[place]}仓库的{DINGE[thing]}编号是{room}，由第{team}组负责，每{days}天检查一次。"
+        return f"{ORTE[place]}仓库的{thing(number)}编号是{room}，由第{team}组负责，每{days}天检查一次。"
     return (
-        f"The {THINGS[thing]} with number {room} stands in {PLACES[place]}, belongs to team {dice.randrange(90)} "
+        f"The {thing(number)} with number {room} stands in {PLACES[place]}, belongs to team {dice.randrange(90)} "
         f"and is serviced every {dice.randrange(2, 30)} days."
     )
 
@@ -110,8 +115,7 @@ def short_queries(core: MemoryCore, count: int) -> float:
     numbers = dice.sample(range(count), min(50, count))
     hits = 0
     for number in numbers:
-        word = DINGE[0] if number % 3 == 0 else THINGS[0]
-        results = core.recall(f"{word} {number}", top_k=5, log=False)["results"]
+        results = core.recall(f"{thing(number)} {number}", top_k=5, log=False)["results"]
         hits += any(result.get("ref") == str(number) for result in results)
     return hits / len(numbers)
 
