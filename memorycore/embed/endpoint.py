@@ -7,16 +7,18 @@ or one EmbeddingError that names the kind of failure; the key, the texts and the
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
-from urllib.parse import unquote, urlsplit, urlunsplit
+from urllib.parse import urlsplit, urlunsplit
 
 from memorycore.embed.calibration import Calibration, neutral
 from memorycore.embed.contract import EmbedChoice, fingerprint
-from memorycore.embed.endpoint_answers import failure_of, read_vectors, seconds_to_wait
+from memorycore.embed.endpoint_answers import failure_of, read_vectors
 from memorycore.embed.parts import estimate_tokens
 from memorycore.embed.prefixes import prefixes_for
 from memorycore.embed.vectors import unit_rows
 from memorycore.errors import EmbeddingError
+from memorycore.outbound import CONNECT_LIMIT_S, Address, open_client, read_address, seconds_to_wait
 
 if TYPE_CHECKING:
     import threading
@@ -29,10 +31,8 @@ if TYPE_CHECKING:
 DEFAULT_URL = "http://127.0.0.1:11434/v1"
 _PROBE = "The lamp stands on the table."
 _FIRST_CALL_LIMIT_S = 120.0  # a server may have to load its model first
-_CONNECT_LIMIT_S = 5.0
 _PAUSES_S = (0.2, 0.6, 1.8)  # before the second, third and fourth attempt
 _TRY_AGAIN_STATUS = frozenset({429, 502, 503, 504})
-_LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 _OK, _SERVER_ERROR = 200, 500
 _BAD_REQUEST = frozenset({400, 422})
 
@@ -41,10 +41,6 @@ class Endpoint:
     """One model behind one service. ``open`` asks it once; after that the width is fixed for the life of the object."""
 
     def __init__(self, choice: EmbedChoice, *, stopping: threading.Event) -> None:
-        import ssl
-
-        import httpx
-
         self.name = choice.model
         self.width = 0
         self.fingerprint = ""
@@ -53,17 +49,12 @@ class Endpoint:
         self.batch_size = 16
         self._choice = choice
         self._native = choice.keep_alive is not None or choice.url.rstrip("/").endswith("/api/embed")
-        self._url, self.host, login = _address(choice.url or DEFAULT_URL, native=self._native, model=choice.model)
+        address = _address(choice.url or DEFAULT_URL, native=self._native, model=choice.model)
+        self._url, self.host = address.url, address.host
         self._prefixes = prefixes_for(choice.model, query=choice.query_prefix, passage=choice.passage_prefix)
         self._send_dimensions = choice.dimensions is not None
         self._stopping = stopping
-        self._client = httpx.Client(
-            headers={"Authorization": f"Bearer {choice.key}"} if choice.key else {},
-            auth=None if choice.key else login,
-            # For plain http no certificates need be read, which takes longer than a call. This context trusts nobody.
-            verify=self._url.startswith("https:") or ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT),
-            trust_env=urlsplit(self._url).hostname not in _LOOPBACK,  # a proxy cannot reach our own loopback
-        )
+        self._client = open_client(address, choice.key)
 
     def open(self) -> None:
         """Ask for one vector, which fixes the width and with it the fingerprint.
@@ -136,7 +127,7 @@ class Endpoint:
         if dimensions:
             body["dimensions"] = self._choice.dimensions
         left_s = max(deadline - time.monotonic(), 0.01)
-        timeout = httpx.Timeout(left_s, connect=min(left_s, _CONNECT_LIMIT_S))
+        timeout = httpx.Timeout(left_s, connect=min(left_s, CONNECT_LIMIT_S))
         try:
             try:
                 return self._client.post(self._url, json=body, timeout=timeout)
@@ -150,24 +141,19 @@ class Endpoint:
             raise EmbeddingError(model=self.name, why=why, host=self.host) from error
 
 
-def _address(url: str, *, native: bool, model: str) -> tuple[str, str, tuple[str, str] | None]:
-    """The address to post to, ``host:port`` for messages, and a login that stood in the URL."""
+def _address(url: str, *, native: bool, model: str) -> Address:
+    """The address to post to."""
     try:
-        found = urlsplit(url.strip())
-        port = found.port
+        base = read_address(url)
     except ValueError as error:
         raise EmbeddingError(model=model, why="bad_url") from error
-    if found.scheme not in ("http", "https") or not found.hostname:
-        raise EmbeddingError(model=model, why="bad_url")
-    host = f"[{found.hostname}]" if ":" in found.hostname else found.hostname
-    host = f"{host}:{port}" if port else host
+    found = urlsplit(base.url)
     path = found.path.rstrip("/")
     if native:
         path = path.removesuffix("/api/embed").removesuffix("/embeddings").removesuffix("/v1") + "/api/embed"
     elif not path.endswith("/embeddings"):
         path = (path or "/v1") + "/embeddings"
-    login = (unquote(found.username), unquote(found.password or "")) if found.username else None
-    return urlunsplit((found.scheme, host, path, found.query, "")), host, login
+    return replace(base, url=urlunsplit(found._replace(path=path)))
 
 
 def _number_if_number(value: str | float) -> str | float:

@@ -5,11 +5,10 @@ from __future__ import annotations
 import base64
 import binascii
 import re
-import time
-from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any, cast
 
 from memorycore.errors import EmbeddingError
+from memorycore.outbound import kind_of_status, seconds_to_wait
 
 if TYPE_CHECKING:
     import httpx
@@ -17,7 +16,6 @@ if TYPE_CHECKING:
 _ABOUT_LENGTH = re.compile(
     "context (length|size|window)|too (long|large)|maximum.{0,30}token|input length|exceed", re.IGNORECASE
 )
-_KINDS = {401: "unauthorised", 403: "unauthorised", 404: "model_not_found", 413: "too_long", 429: "overloaded"}
 _MAY_BE_ABOUT_LENGTH = frozenset({400, 422, 500})
 
 
@@ -44,29 +42,12 @@ def read_vectors(response: httpx.Response, *, model: str) -> list[Any]:
 def failure_of(response: httpx.Response, *, model: str, host: str) -> EmbeddingError:
     """The error for an answer that is not 200. Its body is not repeated: it may echo the key or the text."""
     status = response.status_code
-    why = _KINDS.get(status)
+    why = kind_of_status(status)
     if status in _MAY_BE_ABOUT_LENGTH and _ABOUT_LENGTH.search(response.text):
         why = "too_long"
-    if why is None:
-        why = "server_error" if status >= 500 else "refused" if status >= 400 else "bad_answer"  # noqa: PLR2004 HTTP
     facts: dict[str, object] = {"model": model, "why": why, "status": status, "host": host}
     asked_s = seconds_to_wait(response)
     return EmbeddingError(**facts, **({} if asked_s is None else {"retry_after_s": asked_s}))
-
-
-def seconds_to_wait(response: httpx.Response) -> float | None:
-    """The server's ``Retry-After`` (seconds or a date) as seconds from now; None if it says nothing."""
-    said = response.headers.get("retry-after", "").strip()
-    if not said:
-        return None
-    try:
-        return max(0.0, float(said))
-    except ValueError:
-        pass
-    try:
-        return max(0.0, parsedate_to_datetime(said).timestamp() - time.time())
-    except ValueError:
-        return None
 
 
 def _decoded(item: Any) -> Any:

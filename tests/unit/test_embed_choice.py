@@ -18,10 +18,11 @@ from memorycore.embed import EmbedChoice, selftest, why_of
 from memorycore.embed.bundled import load_use
 from memorycore.embed.calibrate import measure
 from memorycore.embed.choose import load
-from memorycore.embed.endpoint_answers import failure_of, read_vectors, seconds_to_wait
+from memorycore.embed.endpoint_answers import failure_of, read_vectors
 from memorycore.embed.isolation import embed_each, embed_whole
 from memorycore.embed.proofs import survives_self_test, weights_are
 from memorycore.errors import EmbeddingError
+from memorycore.outbound import seconds_to_wait
 from memorycore.testing import HashingEmbedder
 
 

@@ -1,0 +1,83 @@
+"""What every client of somebody's service does alike: read its address, open a connection, name a failure.
+
+A key goes into a header and a login out of the address, so that neither is ever part of a message or a log line.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from email.utils import parsedate_to_datetime
+from typing import TYPE_CHECKING
+from urllib.parse import unquote, urlsplit, urlunsplit
+
+if TYPE_CHECKING:
+    import httpx
+
+CONNECT_LIMIT_S = 5.0
+_LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
+_KINDS = {401: "unauthorised", 403: "unauthorised", 404: "model_not_found", 413: "too_long", 429: "overloaded"}
+_BAD_REQUEST, _SERVER_ERROR = 400, 500
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Address:
+    """Where a service is: its URL without a login, ``host:port`` for messages, and the login that stood in the URL."""
+
+    url: str
+    host: str
+    login: tuple[str, str] | None = field(default=None, repr=False)
+
+
+def read_address(url: str) -> Address:
+    """Take an http(s) address apart.
+
+    Raises:
+        ValueError: It is none.
+    """
+    found = urlsplit(url.strip())
+    port = found.port
+    if found.scheme not in ("http", "https") or not found.hostname:
+        raise ValueError(url)
+    host = f"[{found.hostname}]" if ":" in found.hostname else found.hostname
+    host = f"{host}:{port}" if port else host
+    login = (unquote(found.username), unquote(found.password or "")) if found.username else None
+    return Address(url=urlunsplit((found.scheme, host, found.path, found.query, "")), host=host, login=login)
+
+
+def open_client(address: Address, key: str) -> httpx.Client:
+    """A client for one service that carries its key, or else its login, and follows no redirect."""
+    import ssl
+
+    import httpx
+
+    return httpx.Client(
+        headers={"Authorization": f"Bearer {key}"} if key else {},
+        auth=None if key else address.login,
+        # For plain http no certificates need be read, which takes longer than a call. This context trusts nobody.
+        verify=address.url.startswith("https:") or ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT),
+        trust_env=urlsplit(address.url).hostname not in _LOOPBACK,  # a proxy cannot reach our own loopback
+        follow_redirects=False,  # texts and key are for this address only
+    )
+
+
+def kind_of_status(status: int) -> str:
+    """The failure that an HTTP status other than 200 means, as a code of ``messages``."""
+    if status in _KINDS:
+        return _KINDS[status]
+    return "server_error" if status >= _SERVER_ERROR else "refused" if status >= _BAD_REQUEST else "bad_answer"
+
+
+def seconds_to_wait(response: httpx.Response) -> float | None:
+    """The server's ``Retry-After`` (seconds or a date) as seconds from now; None if it says nothing."""
+    said = response.headers.get("retry-after", "").strip()
+    if not said:
+        return None
+    try:
+        return max(0.0, float(said))
+    except ValueError:
+        pass
+    try:
+        return max(0.0, parsedate_to_datetime(said).timestamp() - time.time())
+    except ValueError:
+        return None
