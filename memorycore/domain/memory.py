@@ -3,8 +3,9 @@
 import re
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
+from memorycore.domain.text import entry_hash
 from memorycore.errors import InvalidInput, TooLong
 
 Kind = Literal[
@@ -52,7 +53,9 @@ class Memory:
 
     ``seq`` is the row number in the local store (0 before the first insert), ``refs`` are the
     caller's own references to this text, ``hot_tier`` is set for texts that are or were in a hot file.
-    All times are aware and UTC. ``importance``, ``confidence`` and ``surprise`` are 0..1.
+    All times are aware and UTC. ``importance``, ``confidence`` and ``surprise`` are 0..1. ``flags`` are warnings:
+    ``untrusted`` (it gives orders that no user gave), ``secret`` and ``pii`` (somebody wrote one into the hot file;
+    here it is masked, and ``file_hash`` is the hash of the entry as it stands there).
     """
 
     id: str
@@ -88,9 +91,16 @@ class Memory:
     origin: str = "store_fact"
     trashed_at: datetime | None = None
     trash_reason: str = ""
+    flags: tuple[str, ...] = ()
+    file_hash: str = ""
     version: int = 1
     change_seq: int = 0
     seq: int = 0
+
+    @property
+    def entry_key(self) -> str:
+        """The key of its entry in the sidecar of its hot file."""
+        return self.file_hash or entry_hash(self.content)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,7 +149,12 @@ class Draft:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Event:
-    """One line of the ledger: what happened to one memory, when, by whom, and why."""
+    """One line of the ledger: what happened to one memory, when, by whom, and why.
+
+    ``run`` joins what one call did; ``automatic``: nobody asked for this very change. ``change`` holds the columns of
+    the row that differ, each as [before, after], in the form of the database. ``undone_by`` is the event that took it
+    back.
+    """
 
     seq: int
     at: datetime
@@ -148,6 +163,10 @@ class Event:
     actor: str
     reason: str = ""
     facts: dict[str, object] = field(default_factory=dict[str, object])
+    run: str = ""
+    automatic: bool = False
+    change: dict[str, list[Any]] = field(default_factory=dict[str, list[Any]])
+    undone_by: int | None = None
 
 
 _DATE_ONLY = re.compile(r"\d{4}-\d{2}-\d{2}")

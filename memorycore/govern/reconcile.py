@@ -75,7 +75,7 @@ def compare(
     """
     ours = {entry_hash(text) for intent in under_way for text in intent.texts()}
     in_file = {entry_hash(text): text for text in entries}
-    in_rows = {entry_hash(memory.content): memory for memory in known}
+    in_rows = {memory.entry_key: memory for memory in known}
     added = [text for key, text in in_file.items() if key not in in_rows and key not in ours]
     removed = [memory for key, memory in in_rows.items() if key not in in_file and key not in ours]
     edited: list[tuple[Memory, str]] = []

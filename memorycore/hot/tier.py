@@ -94,7 +94,7 @@ class HotTier:
                     continue
                 if size([*entries, memory.content]) <= self.limit:
                     entries.append(memory.content)
-                    metas[entry_hash(memory.content)] = self.meta_of(memory, now)
+                    metas[memory.entry_key] = self.meta_of(memory, now)
             return Edited(entries=tuple(entries), metas=metas) if metas else None
 
         return self._change(edit, now, again=3)
@@ -109,25 +109,26 @@ class HotTier:
 
         def edit(contents: Contents) -> Edited:
             entries = list(contents.entries)
-            if memory.content not in entries:
+            keys = list(map(entry_hash, entries))
+            if memory.entry_key not in keys:
                 raise Conflict(id=memory.id, path=str(self.path), why="entry_gone")
-            entries[entries.index(memory.content)] = changed.content
+            entries[keys.index(memory.entry_key)] = changed.content
             chars = size(entries)
             if chars > self.limit and chars > size(contents.entries):
                 raise InvalidInput(field="content", why="no_room", chars=chars, limit=self.limit)
-            known = contents.sidecar.entries.get(entry_hash(memory.content))
+            known = contents.sidecar.entries.get(memory.entry_key)
             return Edited(
                 entries=tuple(dict.fromkeys(entries)),
-                metas={entry_hash(changed.content): self.meta_of(changed, now, known)},
+                metas={changed.entry_key: self.meta_of(changed, now, known)},
             )
 
         return self._change(edit, now)
 
-    def drop(self, text: str, now: datetime) -> Written:
-        """Remove the one entry that is exactly this text; one that is gone already is no error."""
+    def drop(self, memory: Memory, now: datetime) -> Written:
+        """Remove the one entry that is exactly the memory's text; one that is gone already is no error."""
 
         def edit(contents: Contents) -> Edited | None:
-            kept = tuple(entry for entry in contents.entries if entry != text)
+            kept = tuple(entry for entry in contents.entries if entry_hash(entry) != memory.entry_key)
             return Edited(entries=kept) if kept != contents.entries else None
 
         return self._change(edit, now)
@@ -145,7 +146,7 @@ class HotTier:
             metas = {
                 key: self.meta_of(memory, now, known.get(key))
                 for memory in memories
-                if (key := entry_hash(memory.content)) in present
+                if (key := memory.entry_key) in present
             }
             stale = contents.sidecar.damaged or any(known.get(key) != meta for key, meta in metas.items())
             return Edited(entries=contents.entries, metas=metas) if stale else None

@@ -52,12 +52,11 @@ class Admission:
         return consider(item, new_id=self.new_id(), namespace=self.namespace, now=self.clock(), limits=limits)
 
     @in_turn
-    def admit(self, items: Sequence[Draft | Memory], *, actor: str, wait_s: float | None) -> list[Admitted]:
+    def admit(self, items: Sequence[Draft | Memory], cause: Cause, *, wait_s: float | None) -> list[Admitted]:
         """Admit items in order: one transaction for all, then one write for each hot file that gets something.
 
         Waits for vectors at most ``wait_s`` (None: as long as it takes); what has none then gets a job.
         """
-        cause = Cause(actor=actor, at=self.clock(), reason="store")
         candidates = [self.consider(item) for item in items]
         parts, fingerprint = self._vectors(candidates, wait_s)
         with self.db.write() as c:

@@ -152,7 +152,7 @@ def discard(db: Database, tier: HotTier, begun: Begun, cause: Cause) -> Done:
     """
     memory = begun.memory
     with _withdrawn_on_failure(db, begun):
-        written = tier.drop(memory.content, cause.at)
+        written = tier.drop(memory, cause.at)
     with db.write() as c:
         intents.end(c, begun.intent)
         _follow(c, tier, written)

@@ -12,37 +12,49 @@ from memorycore.domain.text import norm_hash
 from memorycore.hot.tier import HotTier
 from memorycore.store import memories, vectors
 
+HIDING = frozenset({"masked", "secret", "pii"})
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cause:
-    """Who changes something, when, and why; ``facts`` go into the ledger."""
+    """Who changes something, when, and why; ``facts`` go into the ledger.
+
+    ``run`` joins what one call does. ``automatic``: nobody asked for this very change; it can be undone.
+    """
 
     actor: str
     at: datetime
     reason: str = ""
     facts: Mapping[str, object] = field(default_factory=dict[str, object])
+    run: str = ""
+    automatic: bool = False
 
 
 def add(c: apsw.Connection, memory: Memory, cause: Cause) -> Memory:
     """A new memory, in the state and residence that it carries."""
     stored = memories.insert_memory(c, memory)
-    _record(c, stored, "added" if memory.state == "active" else memory.state, cause)
+    record(c, stored, stored, "added" if memory.state == "active" else memory.state, cause)
     return stored
 
 
 def confirm(c: apsw.Connection, memory: Memory, cause: Cause) -> Memory:
-    """The same text was said again: count it as a use and trust it more."""
+    """The same was said again: count it as a use and trust it more. Another wording (``said``) stays in the ledger."""
+    said = cause.facts.get("said")
+    if said == memory.content:
+        cause = replace(cause, facts={name: fact for name, fact in cause.facts.items() if name != "said"})
     confirmed = replace(
         memory, confidence=1 - (1 - memory.confidence) * 0.8, use_count=memory.use_count + 1, last_used_at=cause.at
     )
     stored = memories.update_memory(c, memory, confirmed)
-    _record(c, stored, "confirmed", cause)
+    record(c, memory, stored, "confirmed", cause)
     return stored
 
 
 def after(memory: Memory, changes: Mapping[str, Any]) -> Memory:
     """The memory as it would be after these changes."""
     changed = replace(memory, **changes)
+    if changed.content != memory.content and memory.file_hash:  # the new wording has nothing to hide
+        changed = replace(changed, file_hash="", flags=tuple(flag for flag in changed.flags if flag not in HIDING))
     return replace(changed, norm_hash=norm_hash(changed.content))
 
 
@@ -57,7 +69,7 @@ def revise(c: apsw.Connection, memory: Memory, changes: Mapping[str, Any], cause
     stored = memories.update_memory(c, memory, changed)
     if changed.content != memory.content:
         _queue_vector(c, stored, cause)
-    _record(c, stored, "revised", replace(cause, facts={**cause.facts, "fields": sorted(changes)}))
+    record(c, memory, stored, "revised", replace(cause, facts={**cause.facts, "fields": sorted(changes)}))
     return stored
 
 
@@ -69,20 +81,52 @@ def move(
     if tier is not None:
         moved = replace(moved, hot_tier=tier.id, target=tier.target)
     stored = memories.update_memory(c, memory, moved)
-    _record(c, stored, "moved", replace(cause, facts={**cause.facts, "to": residence}))
+    record(c, memory, stored, "moved", replace(cause, facts={**cause.facts, "to": residence}))
     return stored
 
 
 def hold_back(c: apsw.Connection, memory: Memory, cause: Cause) -> None:
     """Note that a memory is meant for its hot file and could not go there; it stays as it is."""
-    _record(c, memory, "held_back", cause)
+    record(c, memory, memory, "held_back", cause)
 
 
 def trash(c: apsw.Connection, memory: Memory, cause: Cause) -> Memory:
     """Put a memory into the recycle bin; ``cause.reason`` says for whom recall may revive it."""
     binned = replace(memory, state="trashed", residence="cold", trashed_at=cause.at, trash_reason=cause.reason)
     stored = memories.update_memory(c, memory, binned)
-    _record(c, stored, "trashed", replace(cause, facts={**cause.facts, "was": memory.residence}))
+    record(c, memory, stored, "trashed", replace(cause, facts={**cause.facts, "was": memory.residence}))
+    return stored
+
+
+def supersede(c: apsw.Connection, memory: Memory, by: Memory, cause: Cause) -> Memory:
+    """Another memory took its place: it ends where the newer one begins, and stays for history."""
+    ended = by.valid_from or cause.at
+    superseded = replace(
+        memory,
+        state="superseded",
+        residence="cold",
+        valid_until=ended if memory.valid_until is None else min(ended, memory.valid_until),
+    )
+    stored = memories.update_memory(c, memory, superseded)
+    facts = {**cause.facts, "was": memory.residence, "by": by.id}
+    record(c, memory, stored, "superseded", replace(cause, facts=facts))
+    return stored
+
+
+def revert(c: apsw.Connection, memory: Memory, change: Mapping[str, list[Any]], cause: Cause) -> Memory:
+    """Put the columns of a change back as they were before it; ``cause.facts`` names the event that is undone.
+
+    The residence in a hot file is not given back here: the file decides that, and the caller's next step.
+    """
+    back = replace(memories.taken_back(memory, change), updated_at=cause.at, version=memory.version + 1)
+    if back.residence == "hot" and memory.residence != "hot":
+        back = replace(back, residence="cold")
+    if back.content != memory.content:
+        memories.add_revision(c, memory, cause.at)
+    stored = memories.update_memory(c, memory, back)
+    if stored.state == "active" and (memory.state != "active" or back.content != memory.content):
+        _queue_vector(c, stored, cause)
+    record(c, memory, stored, "undone", cause)
     return stored
 
 
@@ -91,7 +135,7 @@ def restore(c: apsw.Connection, memory: Memory, cause: Cause) -> Memory:
     back = replace(memory, state="active", residence="cold", trashed_at=None, trash_reason="", updated_at=cause.at)
     stored = memories.update_memory(c, memory, back)
     _queue_vector(c, stored, cause)
-    _record(c, stored, "restored", cause)
+    record(c, memory, stored, "restored", cause)
     return stored
 
 
@@ -99,14 +143,18 @@ def _queue_vector(c: apsw.Connection, memory: Memory, cause: Cause) -> None:
     vectors.queue_job(c, memory.namespace, memory.seq, memories.to_ms(cause.at) or 0)
 
 
-def _record(c: apsw.Connection, memory: Memory, action: str, cause: Cause) -> None:
+def record(c: apsw.Connection, before: Memory, after: Memory, action: str, cause: Cause) -> int:
+    """Write what happened to a row into the ledger, with what it changed; the number of the event."""
     event = Event(
         seq=0,
         at=cause.at,
         action=action,
-        memory_id=memory.id,
+        memory_id=after.id,
         actor=cause.actor,
         reason=cause.reason,
         facts=dict(cause.facts),
+        run=cause.run,
+        automatic=cause.automatic,
+        change=memories.difference(before, after),
     )
-    memories.add_event(c, event, memory.namespace)
+    return memories.add_event(c, event, after.namespace)

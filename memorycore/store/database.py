@@ -201,9 +201,10 @@ def migrate(connection: apsw.Connection, path: Path, steps: Sequence[tuple[int, 
     work done when it gets the lock.
     """
     newest = steps[-1][0]
-    if _version(connection, path, newest) == newest:
+    found = _version(connection, path, newest)
+    if found == newest:
         return
-    backed_up = False
+    backed_up = found == 0  # a new database has nothing to lose
     while True:
         connection.execute("BEGIN IMMEDIATE")
         try:
@@ -211,7 +212,7 @@ def migrate(connection: apsw.Connection, path: Path, steps: Sequence[tuple[int, 
             due = [step for step in steps if step[0] > version]
             if not due:
                 return
-            if version and not backed_up:
+            if not backed_up:
                 connection.execute("ROLLBACK")
                 _backup_before_upgrade(connection, path, version)
                 backed_up = True

@@ -1,7 +1,7 @@
 """Rows ↔ memories. Every function takes the open connection of a transaction."""
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -9,7 +9,7 @@ from typing import Any
 import apsw
 
 from memorycore.domain.memory import Event, Memory, Source, format_time
-from memorycore.domain.text import entry_hash, index_tokens, sanitise
+from memorycore.domain.text import index_tokens, norm_hash, sanitise
 from memorycore.store.statements import all_rows, first_row, only_row, sql
 
 _COLUMNS = (
@@ -18,7 +18,7 @@ _COLUMNS = (
     "origin", "trash_reason", "version", "change_seq",
 )  # fmt: skip
 _TIMES = ("valid_from", "valid_until", "created_at", "updated_at", "occurred_at", "last_used_at", "trashed_at")
-_LISTS = ("protected", "tags")
+_LISTS = ("protected", "tags", "flags")
 _FLAGS = ("pinned", "importance_given")
 _EPOCH = datetime.fromtimestamp(0, tz=UTC)
 _MILLISECOND = timedelta(milliseconds=1)
@@ -39,24 +39,35 @@ def insert_memory(c: apsw.Connection, memory: Memory) -> Memory:
     (seq,) = only_row(c, "insert_memory", _parameters(changed))
     for ref in memory.refs:
         c.execute(sql["insert_ref"], {"seq": seq, "ref": ref})
-    if memory.state == "active":
-        c.execute(sql["insert_text"], {"seq": seq, "tokens": index_tokens(memory.content)})
+    _index(c, seq, memory)
     return replace(changed, seq=seq)
 
 
 def update_memory(c: apsw.Connection, before: Memory, after: Memory) -> Memory:
-    """Write the changed row; tokens and vectors follow text and state, so that no index keeps a dead row."""
+    """Write the changed row; tokens and vectors follow text and state, so that no index keeps what it must not."""
     changed = replace(after, change_seq=_next_change(c))
     c.execute(sql["update_memory"], {**_parameters(changed), "seq": before.seq})
-    reads_before, reads_after = before.state == "active", after.state == "active"
-    same_text = before.content == after.content
-    if reads_before and not (reads_after and same_text):
+    if _index_of(before) != _index_of(after) or before.content != after.content:
         c.execute(sql["delete_text"], {"seq": before.seq})
+        c.execute(sql["delete_archive_text"], {"seq": before.seq})
+        _index(c, before.seq, after)
+    if before.content != after.content or _index_of(after) is None:
         c.execute(sql["delete_embeddings"], {"seq": before.seq})
+    if before.state == "active" and (after.state != "active" or before.content != after.content):
         c.execute(sql["finish_job"], {"kind": "embed", "seq": before.seq})
-    if reads_after and not (reads_before and same_text):
-        c.execute(sql["insert_text"], {"seq": before.seq, "tokens": index_tokens(after.content)})
     return changed
+
+
+def _index_of(memory: Memory) -> str | None:
+    """The index of words that a memory stands in: recall reads one, the way back and the history the other."""
+    return {"active": "insert_text", "superseded": "insert_archive_text", "trashed": "insert_archive_text"}.get(
+        memory.state
+    )
+
+
+def _index(c: apsw.Connection, seq: int, memory: Memory) -> None:
+    if (statement := _index_of(memory)) is not None:
+        c.execute(sql[statement], {"seq": seq, "tokens": index_tokens(memory.content)})
 
 
 def add_ref(c: apsw.Connection, memory: Memory, ref: str) -> Memory:
@@ -117,16 +128,50 @@ def add_event(c: apsw.Connection, event: Event, namespace: str) -> int:
     (seq,) = only_row(c, "insert_event", {
         "namespace": namespace, "at": to_ms(event.at), "action": event.action, "memory_id": event.memory_id,
         "actor": sanitise(event.actor), "reason": event.reason, "facts": json.dumps(event.facts, ensure_ascii=False),
+        "run": event.run, "automatic": int(event.automatic), "change": json.dumps(event.change, ensure_ascii=False),
     })  # fmt: skip
     return int(seq)
 
 
 def events(c: apsw.Connection, memory_id: str, namespaces: Sequence[str]) -> list[Event]:
     rows = all_rows(c, "events_of_memory", {"memory_id": memory_id, "namespaces": json.dumps(namespaces)})
-    return [
-        Event(seq=seq, at=_time(at), action=action, memory_id=mid, actor=actor, reason=reason, facts=json.loads(facts))
-        for seq, at, action, mid, actor, reason, facts in rows
-    ]
+    return [event_of(row) for row in rows]
+
+
+def event_of(row: tuple[Any, ...]) -> Event:
+    """One line of the ledger, from the columns that the statements on it select."""
+    seq, at, action, memory_id, actor, reason, facts, run, automatic, change, undone_by = row
+    return Event(
+        seq=seq, at=_time(at), action=action, memory_id=memory_id, actor=actor, reason=reason, facts=json.loads(facts),
+        run=run, automatic=bool(automatic), change=json.loads(change), undone_by=undone_by,
+    )  # fmt: skip
+
+
+# Columns that follow from others, or that count rather than say something.
+_NOT_TOLD = frozenset({"change_seq", "version", "updated_at", "norm_hash", "entry_hash"})
+
+
+def difference(before: Memory, after: Memory) -> dict[str, list[Any]]:
+    """The columns in which two states of a row differ, each as [before, after], as the ledger keeps them."""
+    old, new = _parameters(before), _parameters(after)
+    return {name: [old[name], new[name]] for name in old if name not in _NOT_TOLD and old[name] != new[name]}
+
+
+def stands(memory: Memory, change: Mapping[str, list[Any]]) -> bool:
+    """Whether a row still is as a change of the ledger left it."""
+    now = _parameters(memory)
+    return all(now[name] == after for name, (_, after) in change.items() if name not in _COUNTERS)
+
+
+def taken_back(memory: Memory, change: Mapping[str, list[Any]]) -> Memory:
+    """The memory with those columns as they were before a change; counters keep what came after."""
+    row: dict[str, Any] = {**_parameters(memory), "seq": memory.seq, "refs": json.dumps(memory.refs)}
+    row |= {name: before for name, (before, _) in change.items()}
+    back = _memory(row)
+    return replace(back, norm_hash=norm_hash(back.content))
+
+
+_COUNTERS = frozenset({"use_count", "last_used_at", "confidence"})
 
 
 def _next_change(c: apsw.Connection) -> int:
@@ -138,7 +183,7 @@ def _parameters(memory: Memory) -> dict[str, Any]:
     values |= {name: to_ms(getattr(memory, name)) for name in _TIMES}
     values |= {name: json.dumps(getattr(memory, name), ensure_ascii=False) for name in _LISTS}
     values |= {name: int(getattr(memory, name)) for name in _FLAGS}
-    values["entry_hash"] = entry_hash(memory.content)
+    values["entry_hash"] = memory.entry_key
     values["source"] = None if memory.source is None else json.dumps(source_fields(memory.source), ensure_ascii=False)
     return values
 
@@ -170,6 +215,8 @@ def _memory(row: dict[str, Any]) -> Memory:
     values |= {name: tuple(json.loads(row[name])) for name in (*_LISTS, "refs")}
     values |= {name: bool(row[name]) for name in _FLAGS}
     values["seq"] = row["seq"]
+    if "masked" in values["flags"]:
+        values["file_hash"] = row["entry_hash"]
     if row["source"]:
         fields = json.loads(row["source"])
         checked = fields.pop("checked_at", None)

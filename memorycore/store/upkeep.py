@@ -90,13 +90,15 @@ def _mend(db: Database, found: Look) -> None:
             found = look(c)
     for batch in _batches(found.orphans):
         with turn(db) as c:
-            for seq in batch:
+            for seq in batch:  # what belongs into the other index is put there below
                 c.execute(sql["delete_text"], {"seq": seq})
-    for batch in _batches(found.missing):
+                c.execute(sql["delete_archive_text"], {"seq": seq})
+    for batch in _batches([*found.missing, *found.orphans]):
         with turn(db) as c:
             for seq in batch:  # somebody may have mended or removed it meanwhile
                 if row := first_row(c, "content_without_text", {"seq": seq}):
-                    c.execute(sql["insert_text"], {"seq": seq, "tokens": index_tokens(row[0])})
+                    index = "insert_text" if row[1] == "active" else "insert_archive_text"
+                    c.execute(sql[index], {"seq": seq, "tokens": index_tokens(row[0])})
     left = found.dead_vectors
     while left > 0:
         with turn(db) as c:

@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Sequence
 from contextlib import closing
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from importlib.metadata import version
 from pathlib import Path
@@ -289,7 +290,7 @@ def test_space_of_replaced_vectors_is_used_again_and_given_back(tmp_path: Path) 
             vectors.attach(c, stored[0].seq, "x", 1, secret[None, :] * 1.0)
         with core.db.write() as c:
             for memory in memories.by_seq(c, [memory.seq for memory in stored], ("default",)).values():
-                rows.trash(c, memory, Cause(actor="test", at=START))
+                memories.update_memory(c, memory, replace(memory, state="purged"))
         before = core.db.path.stat().st_size
         freed = core.maintain(["compact", "checkpoint"])["steps"][0]["freed_bytes"]
         with core.db.read() as c:

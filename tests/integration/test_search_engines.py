@@ -63,7 +63,7 @@ def core(filled: Path, tmp_path: Path) -> Generator[MemoryCore]:
 
 def answers(core: MemoryCore, *, living: bool) -> list[list[tuple[str, float]]]:
     request = SearchRequest(namespaces=core.namespaces, top_k=20)
-    index = core._index if living else None  # pyright: ignore[reportPrivateUsage] the core's own index
+    index = core.rooms.index if living else None
     found = [
         search(question, db=core.db, embedding=core.embedding, index=index, request=request, now=START)
         for question in QUESTIONS

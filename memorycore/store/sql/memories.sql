@@ -12,12 +12,12 @@ INSERT INTO memory (
     id, namespace, content, norm_hash, kind, policy, state, residence, hot_tier, target, entry_hash, pinned, protected,
     importance, importance_given, confidence, surprise, valid_from, valid_until, created_at, updated_at, occurred_at,
     last_used_at, use_count, tags, source, author, authority, session_id, scope, origin, trashed_at, trash_reason,
-    version, change_seq
+    flags, version, change_seq
 ) VALUES (
     :id, :namespace, :content, :norm_hash, :kind, :policy, :state, :residence, :hot_tier, :target, :entry_hash, :pinned, :protected,
     :importance, :importance_given, :confidence, :surprise, :valid_from, :valid_until, :created_at, :updated_at, :occurred_at,
     :last_used_at, :use_count, :tags, :source, :author, :authority, :session_id, :scope, :origin, :trashed_at, :trash_reason,
-    :version, :change_seq
+    :flags, :version, :change_seq
 ) RETURNING seq;
 
 -- name: update_memory
@@ -28,7 +28,7 @@ UPDATE memory SET
     valid_until = :valid_until, created_at = :created_at, updated_at = :updated_at, occurred_at = :occurred_at,
     last_used_at = :last_used_at, use_count = :use_count, tags = :tags, source = :source, author = :author,
     authority = :authority, session_id = :session_id, scope = :scope, origin = :origin, trashed_at = :trashed_at,
-    trash_reason = :trash_reason, version = :version, change_seq = :change_seq
+    trash_reason = :trash_reason, flags = :flags, version = :version, change_seq = :change_seq
 WHERE seq = :seq AND namespace = :namespace AND id = :id;
 
 -- name: touch_memory (all namespaces: the row is named by its number, which came from a filtered query)
@@ -122,10 +122,16 @@ INSERT INTO memory_text (rowid, tokens) VALUES (:seq, :tokens);
 -- name: delete_text
 DELETE FROM memory_text WHERE rowid = :seq;
 
+-- name: insert_archive_text
+INSERT INTO archive_text (rowid, tokens) VALUES (:seq, :tokens);
+
+-- name: delete_archive_text
+DELETE FROM archive_text WHERE rowid = :seq;
+
 -- name: insert_event
-INSERT INTO event (namespace, at, action, memory_id, actor, reason, facts)
-VALUES (:namespace, :at, :action, :memory_id, :actor, :reason, :facts) RETURNING seq;
+INSERT INTO event (namespace, at, action, memory_id, actor, reason, facts, run, automatic, change)
+VALUES (:namespace, :at, :action, :memory_id, :actor, :reason, :facts, :run, :automatic, :change) RETURNING seq;
 
 -- name: events_of_memory
-SELECT seq, at, action, memory_id, actor, reason, facts FROM event
+SELECT seq, at, action, memory_id, actor, reason, facts, run, automatic, change, undone_by FROM event
 WHERE memory_id = :memory_id AND namespace IN (SELECT value FROM json_each(:namespaces)) ORDER BY seq;

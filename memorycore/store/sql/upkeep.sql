@@ -1,21 +1,30 @@
 -- Statements that keep the database in order. They run over the whole store; no text leaves them.
 
 -- name: rows_without_text (all namespaces: upkeep)
-SELECT seq FROM memory WHERE state = 'active' AND seq NOT IN (SELECT rowid FROM memory_text);
+SELECT seq FROM memory WHERE state = 'active' AND seq NOT IN (SELECT rowid FROM memory_text)
+UNION ALL
+SELECT seq FROM memory WHERE state IN ('superseded', 'trashed') AND seq NOT IN (SELECT rowid FROM archive_text);
 
 -- name: texts_without_row (all namespaces: upkeep)
-SELECT rowid FROM memory_text WHERE rowid NOT IN (SELECT seq FROM memory WHERE state = 'active');
+SELECT rowid FROM memory_text WHERE rowid NOT IN (SELECT seq FROM memory WHERE state = 'active')
+UNION ALL
+SELECT rowid FROM archive_text WHERE rowid NOT IN (SELECT seq FROM memory WHERE state IN ('superseded', 'trashed'));
 
 -- name: content_without_text (all namespaces: upkeep)
-SELECT content FROM memory
-WHERE seq = :seq AND state = 'active' AND NOT EXISTS (SELECT 1 FROM memory_text WHERE rowid = :seq);
+SELECT content, state FROM memory
+WHERE seq = :seq AND (
+    state = 'active' AND NOT EXISTS (SELECT 1 FROM memory_text WHERE rowid = :seq)
+    OR state IN ('superseded', 'trashed') AND NOT EXISTS (SELECT 1 FROM archive_text WHERE rowid = :seq)
+);
 
 -- name: count_dead_vectors (all namespaces: upkeep)
-SELECT count(*) FROM embedding WHERE memory_seq NOT IN (SELECT seq FROM memory WHERE state = 'active');
+SELECT count(*) FROM embedding
+WHERE memory_seq NOT IN (SELECT seq FROM memory WHERE state IN ('active', 'superseded', 'trashed'));
 
 -- name: delete_dead_vectors (all namespaces: upkeep)
 DELETE FROM embedding WHERE id IN (
-    SELECT id FROM embedding WHERE memory_seq NOT IN (SELECT seq FROM memory WHERE state = 'active') LIMIT :limit
+    SELECT id FROM embedding
+    WHERE memory_seq NOT IN (SELECT seq FROM memory WHERE state IN ('active', 'superseded', 'trashed')) LIMIT :limit
 );
 
 -- name: check_all

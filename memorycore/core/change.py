@@ -1,0 +1,168 @@
+"""Verbs that change one memory that the caller names: update, forget, restore."""
+
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import Any, TypedDict, Unpack
+
+from memorycore import answers, intake, reply
+from memorycore.core.rooms import Rooms
+from memorycore.domain.memory import Draft, Kind, Memory, Policy
+from memorycore.domain.text import sanitise
+from memorycore.errors import HotFileError, InvalidInput, NotFound
+from memorycore.lifecycle import hot, rows, turn
+from memorycore.lifecycle.turn import in_turn
+from memorycore.search import SearchRequest
+from memorycore.store import memories
+
+
+class Changes(TypedDict, total=False):
+    """What may be changed by hand; None means: leave it."""
+
+    content: str | None
+    importance: float | None
+    kind: Kind | None
+    policy: Policy | None
+    tags: tuple[str, ...] | None
+    pinned: bool | None
+    valid_until: datetime | None
+
+
+@in_turn
+def update(
+    rooms: Rooms, memory_id: str, *, actor: str, dry_run: bool = False, **given: Unpack[Changes]
+) -> answers.Changed:
+    """Change wording or fields of the memory with this id, or with exactly this text."""
+    seen, memory = meant(rooms, memory_id)
+    if memory is None:
+        likely = candidates(rooms, memory_id)
+        if all(found.get("weak") for found in likely.get("candidates", [])):
+            raise NotFound(id=memory_id)
+        return likely
+    changes = _differing(seen, memory, given)
+    _check_changes(rooms, memory, changes)
+    cause = rooms.cause(actor, "update")
+    if dry_run or not changes:
+        return reply.changed(
+            "updated" if changes else "unchanged", memory, rows.after(memory, changes), dry_run=dry_run
+        )
+    tier = rooms.tier_of(memory) if memory.residence == "hot" else None
+    begun, done = None, hot.Done(memory=memory)
+    with rooms.db.write() as c:
+        now = turn.claim(c, memory, cause.at, new_text=changes.get("content", ""))
+        if "content" in changes:
+            check_unknown(rooms, rows.after(now, changes))
+        if tier and "content" in changes:
+            begun = hot.begin(c, tier, now, "replace", cause, new_text=changes["content"])
+        else:
+            done = hot.Done(memory=rows.revise(c, now, changes, cause))
+    if tier and begun:
+        done = hot.rewrite(rooms.db, tier, begun, changes, cause)
+    elif tier:
+        tier.stamp([done.memory], cause.at)
+    rooms.catch_up()
+    return reply.changed("updated", memory, done.memory, usage=done.usage)
+
+
+def _differing(seen: Memory | None, memory: Memory, given: Changes) -> dict[str, Any]:
+    """What of the given fields differs from the memory, as it will be stored."""
+    wanted: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+    if "content" in wanted:
+        wanted["content"] = hot.carried_over(seen, memory, sanitise(wanted["content"]).strip())
+    if "tags" in wanted:
+        wanted["tags"] = tuple(map(sanitise, wanted["tags"]))
+    if "importance" in wanted:
+        wanted["importance_given"] = True
+    return {name: value for name, value in wanted.items() if value != getattr(memory, name)}
+
+
+def _check_changes(rooms: Rooms, memory: Memory, changes: Mapping[str, Any]) -> None:
+    Draft(
+        content=changes.get("content", memory.id),  # a text that stays may be longer than one that is new
+        importance=changes.get("importance"),
+        kind=changes.get("kind"), policy=changes.get("policy"),
+    )  # fmt: skip
+    if "content" not in changes:
+        return
+    if memory.residence == "hot":
+        hot.check_wording(rooms.tier_of(memory), memory.content, changes["content"])
+    check_unknown(rooms, rows.after(memory, changes))
+
+
+def check_unknown(rooms: Rooms, memory: Memory, field: str = "content") -> None:
+    """Refuse a text that another active memory has.
+
+    Raises:
+        InvalidInput: It is known already.
+    """
+    with rooms.db.read() as c:
+        other = intake.known(c, memory)
+    if other is not None and other.id != memory.id:
+        raise InvalidInput(field=field, why="known_already", id=other.id)
+
+
+@in_turn
+def forget(rooms: Rooms, id_or_query: str, *, actor: str, dry_run: bool = False) -> answers.Changed:
+    """Put one memory into the bin: the one with this id, or with exactly this text."""
+    seen, memory = meant(rooms, id_or_query)
+    if memory is None:
+        return candidates(rooms, id_or_query)
+    hot.carried_over(seen, memory, None)
+    until = rooms.clock() + timedelta(days=rooms.options.trash_days)
+    if dry_run:
+        return reply.changed("trashed", memory, None, until=until, dry_run=True)
+    cause = rooms.cause(actor, "user")
+    tier = rooms.tier_of(memory) if memory.residence == "hot" else None
+    with rooms.db.write() as c:
+        now = turn.claim(c, memory, cause.at)
+        begun = hot.begin(c, tier, now, "remove", cause) if tier else None
+        done = hot.Done(memory=now if begun else rows.trash(c, now, cause))
+    if tier and begun:
+        done = hot.discard(rooms.db, tier, begun, cause)
+    return reply.changed("trashed", memory, None, until=until, usage=done.usage)
+
+
+@in_turn
+def restore(rooms: Rooms, memory_id: str, *, actor: str) -> answers.Changed:
+    """Take a memory out of the bin, back to where it was; without room in its hot file it comes back cold."""
+    rooms.touch()
+    memory = rooms.any(memory_id)
+    was_hot = memory.hot_tier is not None
+    if memory.state == "active" and not (was_hot and memory.residence == "cold"):
+        return reply.changed("unchanged", memory, memory)
+    if memory.state not in {"active", "trashed"}:
+        raise NotFound(id=memory_id)
+    cause = rooms.cause(actor, "restore")
+    tier = rooms.tier_of(memory) if was_hot else None
+    with rooms.db.write() as c:
+        memory = turn.claim(c, memory, cause.at, new_text=memory.content)
+        if memory.state == "trashed":
+            check_unknown(rooms, replace(memory, state="active"), field="id")
+            memory = rows.restore(c, memory, cause)
+        begun = hot.begin(c, tier, memory, "add", cause) if tier else None
+    placed = hot.Placed()
+    if tier and begun:
+        with suppress(HotFileError):  # it is back all the same, and status names the file
+            placed = hot.place(rooms.db, tier, [begun], cause)
+    rooms.catch_up()
+    after = replace(memory, residence="hot" if memory.id in placed.ids else "cold")
+    return reply.changed("restored", memory, after, usage=placed.usage)
+
+
+def meant(rooms: Rooms, id_or_text: str) -> tuple[Memory | None, Memory | None]:
+    """The memory that a caller names: as it stood until now, and as the hot file says now."""
+    try:
+        seen = rooms.named(id_or_text)
+    except NotFound:  # the file may bring it back
+        seen = None
+    rooms.touch()
+    return seen, rooms.named(seen.id if seen else id_or_text)
+
+
+def candidates(rooms: Rooms, words: str) -> answers.Changed:
+    """What the words of a caller may have meant; nothing is changed for them."""
+    result = rooms.search(words, SearchRequest(namespaces=rooms.namespaces, top_k=5))
+    with rooms.db.read() as c:
+        found = memories.by_seq(c, [hit.seq for hit in result.hits], rooms.namespaces)
+    return reply.candidates(result, found)

@@ -1,0 +1,112 @@
+"""Verbs that only look: recall, inspect, the bin, audit, usage, status, export."""
+
+import json
+from collections.abc import Iterator
+from datetime import timedelta
+
+from memorycore import answers, messages, overview, reply, transfer
+from memorycore.core.rooms import Rooms
+from memorycore.domain.memory import Memory, Target
+from memorycore.errors import HotFileError
+from memorycore.govern import audit as entries
+from memorycore.hot.tier import HotTier
+from memorycore.search import RecallFilters, SearchRequest
+from memorycore.store import memories
+from memorycore.store import vectors as vector_rows
+
+
+def recall(  # noqa: PLR0913 the question, and five things that shape its answer
+    rooms: Rooms,
+    query: str,
+    *,
+    top_k: int,
+    filters: RecallFilters | None,
+    viewer_session: str,
+    explain: bool,
+    log: bool,
+) -> answers.Recalled:
+    """Search hot and cold, best first."""
+    rooms.touch()
+    request = SearchRequest(
+        namespaces=rooms.namespaces,
+        top_k=top_k,
+        filters=filters or RecallFilters(),
+        viewer_session=viewer_session,
+        explain=explain,
+    )
+    result = rooms.search(query, request)
+    with rooms.db.read() as c:
+        found = memories.by_seq(c, [hit.seq for hit in result.hits], rooms.namespaces)
+        waiting = vector_rows.waiting(c, rooms.namespaces)
+    if log and rooms.options.activity_log and result.hits:
+        rooms.uses.note([hit.seq for hit in result.hits])
+    return reply.recalled(result, found, explain=explain, waiting=waiting)
+
+
+def inspect(rooms: Rooms, memory_id: str) -> answers.Story:
+    """Everything about one memory: fields, earlier texts, events, vector."""
+    rooms.touch()
+    memory = rooms.any(memory_id)
+    with rooms.db.read() as c:
+        revisions = memories.revisions(c, memory)
+        events = memories.events(c, memory.id, rooms.namespaces)
+        vector = vector_rows.state_of(c, memory.seq)
+    return reply.story(memory, revisions, events, vector)
+
+
+def trash(rooms: Rooms) -> answers.Bin:
+    """What is in the recycle bin, newest first, and until when."""
+    rooms.touch()
+    with rooms.db.read() as c:
+        binned = memories.select(c, "binned_memories", namespaces=json.dumps(rooms.namespaces))
+    return reply.binned(binned, timedelta(days=rooms.options.trash_days))
+
+
+def audit(rooms: Rooms, target: Target | None) -> answers.Audited:
+    """The health of every hot entry."""
+    rooms.touch()
+    return {"targets": [_audit(rooms, tier) for name, tier in rooms.tiers.items() if target in {None, name}]}
+
+
+def _audit(rooms: Rooms, tier: HotTier) -> answers.AuditTarget:
+    rules = entries.AuditRules(
+        rule_budget=rooms.options.thresholds[tier.target].rule_budget,
+        state_ttl_days=rooms.options.state_ttl_days,
+        language=rooms.options.language,
+    )
+    try:
+        contents = tier.look()
+    except HotFileError as error:
+        return entries.unusable(tier, rules, messages.error_text(error, rooms.options.language))
+    with rooms.db.read() as c:
+        known = memories.select(c, "hot_memories", namespace=tier.namespace, hot_tier=tier.id)
+    by_hash = {memory.entry_key: memory for memory in known}
+    return entries.audit_target(tier, contents, by_hash, rules, rooms.clock())
+
+
+def view(rooms: Rooms) -> overview.View:
+    """What usage and status look at."""
+    rooms.touch()
+    return overview.View(
+        options=rooms.options,
+        namespaces=rooms.namespaces,
+        db=rooms.db,
+        embedding=rooms.embedding,
+        tiers=rooms.tiers,
+        problems=rooms.problems,
+        now=rooms.clock(),
+    )
+
+
+def export(rooms: Rooms) -> Iterator[dict[str, object]]:
+    """Every memory of these namespaces that is not purged, oldest first, as ``store --from`` reads it back."""
+    rooms.touch()
+    last = 0
+    while page := _page_after(rooms, last):
+        yield from map(transfer.to_line, page)
+        last = page[-1].seq
+
+
+def _page_after(rooms: Rooms, seq: int) -> list[Memory]:
+    with rooms.db.read() as c:
+        return memories.select(c, "memories_after", seq=seq, namespaces=json.dumps(rooms.namespaces), limit=1_000)

@@ -1,0 +1,210 @@
+"""MemoryCore: one method per verb, used by every surface. It sequences the rooms and answers plain objects."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from datetime import datetime
+from itertools import islice
+from typing import Self, Unpack
+
+from memorycore import answers, intake, overview, reply
+from memorycore.cold.local import LocalColdStore
+from memorycore.core import change, look
+from memorycore.core.rooms import Rooms, new_id, utc_now
+from memorycore.domain.memory import Draft, Memory, Target
+from memorycore.embed import EmbeddingService
+from memorycore.govern import maintenance, vectors
+from memorycore.options import CoreOptions
+from memorycore.search import RecallFilters
+
+BATCH = 64
+
+
+class MemoryCore:
+    """One open memory: the two hot files and the store behind them. Usable from every thread.
+
+    A process that lives long keeps an index in memory, makes vectors in the background and never waits for the model
+    longer than a moment; one that does not asks the database.
+    """
+
+    def __init__(
+        self,
+        options: CoreOptions,
+        *,
+        long_lived: bool,
+        clock: Callable[[], datetime] = utc_now,
+        new_id: Callable[[], str] = new_id,
+        embedding: EmbeddingService | None = None,
+    ) -> None:
+        self.rooms = Rooms(options, long_lived=long_lived, clock=clock, new_id=new_id, embedding=embedding)
+        self.options = options
+        self.namespaces = self.rooms.namespaces
+        self.db = self.rooms.db
+        self.embedding = self.rooms.embedding
+        self.background = self.rooms.background
+        self.cold = LocalColdStore(
+            self.db, namespace=options.namespace, find=self.rooms.find_cold, clock=clock, new_id=new_id
+        )
+
+    @classmethod
+    def open(cls, options: CoreOptions, *, long_lived: bool) -> Self:
+        """Open the memory of these options, making what is missing, and begin to load the model.
+
+        Raises:
+            StoreError: The database cannot be used.
+        """
+        core = cls(options, long_lived=long_lived)
+        core.rooms.start()
+        return core
+
+    def close(self) -> None:
+        """End the background work and close the database. Nothing acknowledged depends on it."""
+        self.rooms.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def remember(self, draft: Draft, *, actor: str, dry_run: bool = False) -> answers.Stored:
+        """Admit one text; answer where it went and why.
+
+        Waits for its vector at most ``store_wait_ms``; then the answer says ``pending: [vector]``.
+        """
+        if dry_run:
+            return self._preview(draft)
+        return self._remember([draft], actor=actor, wait_s=self.options.store_wait_ms / 1_000)[0]
+
+    def remember_many(self, items: Iterable[Draft | Memory], *, actor: str) -> Iterator[answers.Stored]:
+        """Admit many texts, in order; each batch is one transaction and waits for its vectors.
+
+        A ``Memory`` (as ``transfer.from_line`` reads it) comes back with everything that it had.
+        """
+        source = iter(items)
+        while batch := list(islice(source, BATCH)):
+            yield from self._remember(batch, actor=actor, wait_s=None)
+
+    def _remember(self, items: Sequence[Draft | Memory], *, actor: str, wait_s: float | None) -> list[answers.Stored]:
+        self.rooms.touch()
+        admitted = self.rooms.admission.admit(items, self.rooms.cause(actor, "store"), wait_s=wait_s)
+        if self.background and not all(item.recorded.vector for item in admitted):
+            self.background.wake()
+        return [reply.stored(item, self.options) for item in admitted]
+
+    def _preview(self, draft: Draft) -> answers.Stored:
+        candidate = self.rooms.admission.consider(draft)
+        with self.db.read() as c:
+            same = intake.known(c, candidate.memory)
+        return reply.preview(candidate, same, self.options)
+
+    def recall(
+        self,
+        query: str,
+        *,
+        top_k: int = 5,
+        filters: RecallFilters | None = None,
+        viewer_session: str = "",
+        explain: bool = False,
+        log: bool = True,
+    ) -> answers.Recalled:
+        """Search hot and cold, best first.
+
+        ``viewer_session`` sees memories of that session too, which nobody else does. ``log`` False leaves no trace of
+        the question (bulk, dry runs).
+        """
+        return look.recall(
+            self.rooms,
+            query,
+            top_k=top_k,
+            filters=filters,
+            viewer_session=viewer_session,
+            explain=explain,
+            log=log,
+        )
+
+    def update(
+        self, memory_id: str, *, actor: str, dry_run: bool = False, **changes: Unpack[change.Changes]
+    ) -> answers.Changed:
+        """Change wording or fields of the memory with this id, or with exactly this text.
+
+        ``changes``: ``content`` (the whole new text, not a part of it; the earlier wording stays in the memory's
+        history), ``importance``, ``kind``, ``policy``, ``tags``, ``pinned``, ``valid_until``. Any other words instead
+        of an id only find candidates; nothing is changed for them.
+
+        Raises:
+            NotFound: No active memory has this id.
+            InvalidInput: The new text is empty, known already, or cannot stand in the hot file.
+            Conflict: Somebody reworded its entry in the hot file and nobody has seen that yet, or took it out.
+        """
+        return change.update(self.rooms, memory_id, actor=actor, dry_run=dry_run, **changes)
+
+    def forget(self, id_or_query: str, *, actor: str, dry_run: bool = False) -> answers.Changed:
+        """Put one memory into the bin: the one with this id, or with exactly this text.
+
+        Any other words only find candidates; nothing is removed for them.
+
+        Raises:
+            NotFound: The memory with this id is not active.
+            Conflict: Somebody changed its entry in the hot file and nobody has seen that yet; nothing was removed.
+        """
+        return change.forget(self.rooms, id_or_query, actor=actor, dry_run=dry_run)
+
+    def restore(self, memory_id: str, *, actor: str) -> answers.Changed:
+        """Take a memory out of the bin, back to where it was; without room in its hot file it comes back cold.
+
+        Raises:
+            NotFound: The bin has no such memory.
+            InvalidInput: The same text is active under another id.
+        """
+        return change.restore(self.rooms, memory_id, actor=actor)
+
+    def inspect(self, memory_id: str) -> answers.Story:
+        """Everything about one memory: fields, earlier texts, events, vector.
+
+        Raises:
+            NotFound: No memory has this id.
+        """
+        return look.inspect(self.rooms, memory_id)
+
+    def trash(self) -> answers.Bin:
+        """What is in the recycle bin, newest first, and until when."""
+        return look.trash(self.rooms)
+
+    def audit(self, target: Target | None = None) -> answers.Audited:
+        """The health of every hot entry, read-only."""
+        return look.audit(self.rooms, target)
+
+    def usage(self) -> answers.Usage:
+        """How full both files are, what the cold tier holds, what waits, what is degraded."""
+        return overview.usage(look.view(self.rooms))
+
+    def status(self) -> answers.Status:
+        """The verdict and everything behind it."""
+        return overview.status(look.view(self.rooms))
+
+    def export(self) -> Iterator[dict[str, object]]:
+        """Every memory of these namespaces that is not purged, oldest first, as ``store --from`` reads it back."""
+        return look.export(self.rooms)
+
+    def touch(self) -> None:
+        """Take notice of what others did to the hot files. A file that cannot be read is a problem, not an end."""
+        self.rooms.touch()
+
+    def overflow(self, target: Target | None = None, *, dry_run: bool = False) -> answers.Maintained:
+        """Make room in the hot files. Nothing leaves them by itself yet; full files send new text cold."""
+        self.touch()
+        tiers = [tier for name, tier in self.rooms.tiers.items() if target in {None, name}]
+        return maintenance.overflow(tiers, self.options, dry_run=dry_run)
+
+    def maintain(self, steps: Sequence[str] = (), *, dry_run: bool = False) -> answers.Maintained:
+        """Run maintenance steps now, all of them or those named.
+
+        Raises:
+            InvalidInput: There is no step with this name.
+        """
+        self.touch()
+        known = maintenance.steps_of(self.db, self.embedding, clock=self.rooms.clock, dry_run=dry_run)
+        return maintenance.run(known, steps, dry_run=dry_run)
+
+    def fill_vectors(self, *, timeout_s: float | None = None) -> vectors.Filled:
+        """Make vectors that are missing, one round."""
+        return self.rooms.fill_vectors(timeout_s=timeout_s)

@@ -1,0 +1,160 @@
+"""What every verb works on: the store, the two hot files, the model, the time, and how they are kept in step."""
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+
+from uuid6 import uuid7
+
+from memorycore import intake
+from memorycore.background import Background
+from memorycore.domain.memory import TARGETS, Memory, Target
+from memorycore.domain.text import sanitise
+from memorycore.embed import EmbeddingService
+from memorycore.errors import HotFileError, InvalidInput, NotAvailable
+from memorycore.govern import reconcile, vectors
+from memorycore.hot.tier import HotTier
+from memorycore.lifecycle import naming
+from memorycore.lifecycle.rows import Cause
+from memorycore.opening import embed_choice, open_tier
+from memorycore.options import CoreOptions
+from memorycore.search import LivingIndex, RecallFilters, SearchRequest, SearchResult, search
+from memorycore.store import open_database, upkeep
+from memorycore.store.uses import Uses
+
+MOST_RESULTS = 1_000
+
+
+def utc_now() -> datetime:
+    return datetime.now(UTC)
+
+
+def new_id() -> str:
+    """A UUIDv7: unique without asking anybody, and in the order of time."""
+    return str(uuid7())
+
+
+class Rooms:
+    """The open store, files and model of one memory. Usable from every thread."""
+
+    def __init__(
+        self,
+        options: CoreOptions,
+        *,
+        long_lived: bool,
+        clock: Callable[[], datetime],
+        new_id: Callable[[], str],
+        embedding: EmbeddingService | None,
+    ) -> None:
+        self.options = options
+        self.namespaces = (options.namespace, intake.GLOBAL)
+        self.problems: dict[Target, HotFileError] = {}
+        self.clock = clock
+        self.new_id = new_id
+        self._queued_for = ""
+        self.db = open_database(options.data_dir)
+        self.embedding = embedding or EmbeddingService(embed_choice(options))
+        self.index = LivingIndex(self.db, self.embedding, namespaces=self.namespaces) if long_lived else None
+        self.tiers: dict[Target, HotTier] = {target: open_tier(self.db, options, target, clock()) for target in TARGETS}
+        self.admission = intake.Admission(
+            db=self.db,
+            embedding=self.embedding,
+            tiers=self.tiers,
+            namespace=options.namespace,
+            clock=clock,
+            new_id=new_id,
+        )
+        self.uses = Uses(self.db, clock, later=long_lived)
+        self.background = Background(prepare=self._prepare, work=self._work) if long_lived else None
+
+    def start(self) -> None:
+        self.embedding.start()
+        if self.background:
+            self.background.start()
+
+    def close(self) -> None:
+        if self.background:
+            self.background.stop()
+        else:
+            vectors.catch_up(self.db, self.embedding, clock=self.clock)
+        self.uses.flush()
+        self.embedding.close()
+        self.db.close()
+
+    def cause(self, actor: str, reason: str) -> Cause:
+        """Why something changes now. What one call changes belongs together in the ledger, as one run."""
+        return Cause(actor=actor, at=self.clock(), reason=reason, run=self.new_id())
+
+    def touch(self) -> None:
+        """Take notice of what others did to the hot files. A file that cannot be read is a problem, not an end."""
+        for target, tier in self.tiers.items():
+            try:
+                done = reconcile.reconcile(self.db, tier, new_id=self.new_id, now=self.clock())
+            except HotFileError as error:
+                self.problems[target] = error
+                continue
+            self.problems.pop(target, None)
+            if done.changed:
+                self.catch_up()
+
+    def catch_up(self) -> None:
+        """Vectors for what came in beside ``remember``: later where somebody works in the background, else now."""
+        if self.background:
+            self.background.wake()
+        else:
+            self.fill_vectors(timeout_s=5.0)
+
+    def fill_vectors(self, *, timeout_s: float | None = None) -> vectors.Filled:
+        """Make vectors that are missing, one round."""
+        return vectors.fill(self.db, self.embedding, clock=self.clock, timeout_s=timeout_s)
+
+    def search(self, query: str, request: SearchRequest) -> SearchResult:
+        if not 1 <= request.top_k <= MOST_RESULTS:
+            raise InvalidInput(field="top_k", why="not_between", least=1, most=MOST_RESULTS, value=request.top_k)
+        return search(
+            sanitise(query),
+            db=self.db,
+            embedding=self.embedding,
+            index=self.index,
+            request=request,
+            now=self.clock(),
+            vector_weight=self.options.vector_weight,
+        )
+
+    def find_cold(self, query: str, top_k: int) -> list[tuple[int, float]]:
+        request = SearchRequest(namespaces=self.namespaces, top_k=top_k, filters=RecallFilters(tier="cold"))
+        return [(hit.seq, hit.score) for hit in self.search(query, request).hits]
+
+    def any(self, memory_id: str) -> Memory:
+        """The memory with this id, whatever its state.
+
+        Raises:
+            NotFound: No memory has it.
+        """
+        return naming.by_id(self.db, memory_id, self.namespaces)
+
+    def named(self, id_or_text: str) -> Memory | None:
+        """The active memory with this id or exactly this text."""
+        return naming.find(self.db, id_or_text, self.namespaces, self.options.language)
+
+    def tier_of(self, memory: Memory) -> HotTier:
+        tier = self.tiers[memory.target]
+        if memory.hot_tier not in {None, tier.id}:
+            raise NotAvailable(what=memory.id, why="other_hot_directory")
+        return tier
+
+    def _prepare(self) -> None:
+        """Once at the start of a long life: fold old uses, wait for the model, read what answers come from."""
+        upkeep.fold_uses(self.db)
+        self.embedding.wait_ready(None)
+        if self.index:
+            self.index.warm()
+
+    def _work(self) -> bool:
+        self.uses.flush()
+        # An endpoint that was away at the start says which model it has when it first answers.
+        name = self.embedding.fingerprint(0)
+        if name is not None and name != self._queued_for:
+            vectors.queue_missing(self.db, name, self.clock())
+            self._queued_for = name
+        done = self.fill_vectors()
+        return bool(done.made or done.failed)

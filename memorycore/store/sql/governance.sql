@@ -1,0 +1,49 @@
+-- Statements on what governance keeps beside the memories: edges, tombstones, changes that were undone.
+
+-- name: upsert_edge
+INSERT INTO edge (namespace, src, dst, relation, status, origin, evidence, created_at)
+VALUES (:namespace, :src, :dst, :relation, :status, :origin, :evidence, :created_at)
+ON CONFLICT (src, dst, relation) DO UPDATE SET
+    status = excluded.status, origin = excluded.origin, evidence = excluded.evidence, settled_at = NULL, settled_by = ''
+RETURNING id;
+
+-- name: settle_edge
+UPDATE edge SET status = :status, settled_at = :settled_at, settled_by = :settled_by
+WHERE id = :id AND namespace = :namespace;
+
+-- name: edge_by_id
+SELECT id, namespace, src, dst, relation, status, origin, evidence, created_at, settled_at, settled_by FROM edge
+WHERE id = :id AND namespace IN (SELECT value FROM json_each(:namespaces));
+
+-- name: edges_of
+SELECT id, namespace, src, dst, relation, status, origin, evidence, created_at, settled_at, settled_by FROM edge
+WHERE (src = :memory_id OR dst = :memory_id) AND namespace IN (SELECT value FROM json_each(:namespaces)) ORDER BY id;
+
+-- name: waiting_edges
+SELECT id, namespace, src, dst, relation, status, origin, evidence, created_at, settled_at, settled_by FROM edge
+WHERE status IN ('open', 'proposed') AND namespace IN (SELECT value FROM json_each(:namespaces)) ORDER BY id;
+
+-- name: open_disputes_of
+SELECT id, namespace, src, dst, relation, status, origin, evidence, created_at, settled_at, settled_by FROM edge
+WHERE relation = 'contradicts' AND status = 'open' AND namespace IN (SELECT value FROM json_each(:namespaces))
+  AND (src IN (SELECT value FROM json_each(:ids)) OR dst IN (SELECT value FROM json_each(:ids)))
+ORDER BY id;
+
+-- name: put_tombstone
+INSERT INTO tombstone (namespace, norm_hash, memory_id, reason, at)
+VALUES (:namespace, :norm_hash, :memory_id, :reason, :at)
+ON CONFLICT (namespace, norm_hash) DO UPDATE SET memory_id = excluded.memory_id, reason = excluded.reason, at = excluded.at;
+
+-- name: lift_tombstone
+DELETE FROM tombstone WHERE namespace = :namespace AND norm_hash = :norm_hash;
+
+-- name: tombstone
+SELECT memory_id, reason FROM tombstone WHERE namespace = :namespace AND norm_hash = :norm_hash;
+
+-- name: keep_hands_off
+INSERT INTO hands_off (namespace, memory_id, norm_hash, until) VALUES (:namespace, :memory_id, :norm_hash, :until)
+ON CONFLICT (namespace, memory_id, norm_hash) DO UPDATE SET until = excluded.until;
+
+-- name: hands_off
+SELECT 1 FROM hands_off
+WHERE namespace = :namespace AND memory_id = :memory_id AND norm_hash = :norm_hash AND until > :now;
