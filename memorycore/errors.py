@@ -16,7 +16,8 @@ MemoryCoreError
 │   ├── StoreBusy          another process holds the write lock for too long
 │   ├── StoreDamaged       the file is not a sound SQLite database
 │   └── SchemaTooNew       written by a newer MemoryCore
-└── EmbeddingError         no vector could be made; the text itself is safe
+├── EmbeddingError         no vector could be made; the text itself is safe
+└── LlmError               the language model gave no usable answer; both texts stay as they are
 
 Each class carries a stable ``code``; the facts are keyword arguments and become
 attributes. Sentences for people, in English and Chinese, live in
@@ -122,4 +123,12 @@ class EmbeddingError(MemoryCoreError):
 
     code = "embedding_error"
     exit_code = 8
+    retryable = True
+
+
+class LlmError(MemoryCoreError):
+    """Facts: ``model``, ``why``; ``host``, ``status`` and ``retry_after_s`` where a service answered so."""
+
+    code = "llm_error"
+    exit_code = 9
     retryable = True

@@ -78,6 +78,24 @@ class EmbedOptions:
     timeout_s: float = 10.0
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LlmOptions:
+    """The model that is asked about two texts whose relation the rules leave open. By default there is none.
+
+    ``url`` is the base of an OpenAI-compatible service. A key alone chooses nothing: it may have been set for another
+    program, and texts and key must not go to an address that nobody named here.
+    """
+
+    model: str = ""
+    url: str = ""
+    key: str = field(default="", repr=False)
+    timeout_s: float = 30.0
+
+    @property
+    def active(self) -> bool:
+        return bool(self.url and self.model)
+
+
 def default_limits() -> dict[Target, HotLimit]:
     limit = HotLimit(chars=DEFAULT_HOT_LIMIT, where_from="default")
     return {"memory": limit, "user": limit}
@@ -100,6 +118,7 @@ class CoreOptions:
     thresholds: Mapping[Target, Thresholds] = field(default_factory=default_thresholds)
     cold_backend: ColdBackend = "local"
     embed: EmbedOptions = EmbedOptions()
+    llm: LlmOptions = LlmOptions()
     vector_weight: float | None = None
     store_wait_ms: int = 150
     lock_timeout_s: float = 2.0

@@ -18,6 +18,7 @@ from memorycore import messages
 from memorycore.domain.memory import TARGETS, Target
 from memorycore.errors import LockTimeout, MemoryCoreError
 from memorycore.options import CoreOptions, Language
+from memorycore.outbound import read_address
 
 if TYPE_CHECKING:
     from memorycore.cli.shell import Shell
@@ -114,10 +115,22 @@ def check_settings(settings: "Settings", *, in_order: bool) -> Iterator[Finding]
         yield Finding(level="pass", code="settings" if where else "settings_default", facts={"path": where})
     if settings.without_effect:
         yield Finding(level="warn", code="without_effect", facts={"names": ", ".join(settings.without_effect)})
+    if settings.llm_url.strip() and settings.llm_model.strip():
+        yield from check_llm(settings)
     limits = {f"{name}": getattr(settings, f"char_limit_{name}") for name in TARGETS}
     origin = settings.limit_from("memory")
     level: Level = "warn" if origin == "hermes_unreadable" else "pass"
     yield Finding(level=level, code=f"limits_{origin}", facts={**limits, "home": settings.hermes_home})
+
+
+def check_llm(settings: "Settings") -> Iterator[Finding]:
+    """Says where texts may go; nothing is sent for it."""
+    try:
+        address = read_address(settings.llm_url)
+    except ValueError:
+        yield Finding(level="fail", code="llm_bad_url")
+        return
+    yield Finding(level="pass", code="llm", facts={"model": settings.llm_model.strip(), "host": address.host})
 
 
 def check_folder(folder: Path) -> Iterator[Finding]:
@@ -302,8 +315,8 @@ def check_predecessor(options: CoreOptions) -> Iterator[Finding]:
 
 
 def check_model(options: CoreOptions) -> Iterator[Finding]:
-    from memorycore.core import embed_choice
     from memorycore.embed import EmbeddingService
+    from memorycore.opening import embed_choice
 
     if options.embed.model == "none":
         yield Finding(level="pass", code="model_off")

@@ -23,6 +23,7 @@ from memorycore.options import (
     HotLimit,
     Language,
     LimitFrom,
+    LlmOptions,
     Thresholds,
     thresholds_of,
 )
@@ -37,11 +38,13 @@ TEST_PREFIXES = ("MEMORYCORE_TEST_", "MEMORYCORE_SOAK_")  # the test suite talks
 OLLAMA_URL = "http://localhost:11434/v1"
 OLLAMA_MODEL = "qwen3-embedding:0.6b"
 
+# These choose the optional language model together. Other programs know the same names, so one of them alone says
+# nothing to us: then none of the group is read, and no text or key goes anywhere.
+ONLY_TOGETHER = ("llm_url", "llm_model")
+OF_THE_GROUP = (*ONLY_TOGETHER, "llm_key")
+
 # Names that the predecessor or the design knows and that nothing reads yet. Set or not, they change nothing.
 NOT_YET = (
-    "LLM_API_KEY",
-    "LLM_BASE_URL",
-    "LLM_MODEL",
     "MNEMOSYNE_URL",
     "MNEMOSYNE_TIMEOUT",
     "MEMORYCORE_PREFETCH_ENABLED",
@@ -188,6 +191,11 @@ class Settings:
     embed_timeout_s: float = setting(10.0, "MEMORYCORE_EMBED_TIMEOUT_S", read=number(0.1, 600))
     vector_weight: float | None = setting(None, "MEMORYCORE_VECTOR_WEIGHT", read=number(0, 1))
 
+    llm_url: str = setting("", "LLM_BASE_URL")
+    llm_model: str = setting("", "LLM_MODEL")
+    llm_key: str = setting("", "LLM_API_KEY", secret=True)
+    llm_timeout_s: float = setting(30.0, "MEMORYCORE_LLM_TIMEOUT_S", read=number(0.1, 600))
+
     store_wait_ms: int = setting(150, "MEMORYCORE_STORE_WAIT_MS", read=whole(0, 60_000))
     lock_timeout_s: float = setting(2.0, "MEMORYCORE_LOCK_TIMEOUT_S", read=number(0.05, 600))
     activity_log_enabled: bool = setting(True, "ACTIVITY_LOG_ENABLED", read=yes_or_no)  # noqa: FBT003 a default
@@ -253,6 +261,9 @@ class Settings:
             },
             thresholds={name: self._thresholds(chars) for name, chars in limits.items()},
             embed=self._embed(),
+            llm=LlmOptions(
+                model=self.llm_model.strip(), url=self.llm_url.strip(), key=self.llm_key, timeout_s=self.llm_timeout_s
+            ),
             vector_weight=self.vector_weight,
             store_wait_ms=self.store_wait_ms,
             lock_timeout_s=self.lock_timeout_s,

@@ -16,6 +16,8 @@ from memorycore.messages import language
 from memorycore.settings.declared import (
     CONFIG_VARIABLE,
     NOT_YET,
+    OF_THE_GROUP,
+    ONLY_TOGETHER,
     OUR_PREFIX,
     TEST_PREFIXES,
     Origin,
@@ -82,8 +84,9 @@ def _settings(
     values: dict[str, Any] = {}
     origins: dict[str, Origin] = {}
     home = user_home(present)
+    alone = _set_alone(present, in_file)
     for declared in declared_settings():
-        found = _find(declared, present, in_file, path, overrides)
+        found = None if declared.name in alone else _find(declared, present, in_file, path, overrides)
         if found is None:
             continue
         raw, origin = found
@@ -93,7 +96,20 @@ def _settings(
     without_effect = tuple(
         name for name in NOT_YET if name in present or name.removeprefix(OUR_PREFIX).lower() in in_file
     )
+    without_effect += tuple(alone.values())
     return Settings(**values, config_file=path if in_file else None, origins=origins, without_effect=without_effect)
+
+
+def _set_alone(env: Mapping[str, str], in_file: Mapping[str, object]) -> dict[str, str]:
+    """Key and variable of each setting of the group that is set while the group is not complete."""
+    found: dict[str, str] = {}
+    for declared in declared_settings():
+        if declared.name in OF_THE_GROUP:
+            names = [*declared.metadata["variables"], declared.name]
+            names += [f"{names[0]}_FILE", f"{declared.name}_file"] if declared.metadata["secret"] else []
+            if any(str(env.get(name, in_file.get(name, ""))).strip() for name in names):
+                found[declared.name] = names[0]
+    return {} if found.keys() >= set(ONLY_TOGETHER) else found
 
 
 def config_path(env: Mapping[str, str]) -> Path:

@@ -142,6 +142,16 @@ def test_names_without_effect_are_told(mc: CommandLine) -> None:
     assert "LLM_MODEL" in checks(mc, LLM_MODEL="m")["without_effect"]["message"]
 
 
+def test_it_says_to_which_language_model_texts_may_go_and_never_its_key(mc: CommandLine) -> None:
+    env = {"LLM_MODEL": "m", "LLM_API_KEY": "sk-secret"}
+    ran = mc("doctor", "--json", LLM_BASE_URL="https://somebody:pass-word@llm.test/v1", **env)
+    [found] = [check for check in ran.answer["checks"] if check["code"] == "llm"]
+    assert found["facts"] == {"model": "m", "host": "llm.test"}
+    assert "sk-secret" not in ran.out
+    assert "pass-word" not in ran.out
+    assert checks(mc, LLM_BASE_URL="llm.test", **env)["llm_bad_url"]["level"] == "fail"
+
+
 @pytest.mark.parametrize(
     ("folder", "kind"),
     [("/home/me/data", "ext4"), ("/mnt/share/my data/x", "cifs"), ("/mnt/share", "ext4"), ("/mnt/c/Users", "9p")],

@@ -108,6 +108,36 @@ def test_names_of_the_predecessor_that_nothing_reads_yet_do_no_harm(home: Path) 
 
 
 @pytest.mark.parametrize(
+    "env",
+    [
+        {"LLM_API_KEY": "k"},
+        {"LLM_API_KEY": "k", "LLM_MODEL": "m"},
+        {"LLM_API_KEY": "k", "LLM_BASE_URL": "http://h/v1"},
+        {"LLM_BASE_URL": " ", "LLM_MODEL": "m"},
+        {"LLM_API_KEY_FILE": "/no/such/file"},
+    ],
+)
+def test_a_language_model_that_another_program_was_given_is_none_of_ours(home: Path, env: dict[str, str]) -> None:
+    settings = load(home, **env)
+    llm = settings.core_options().llm
+    assert not llm.active
+    assert llm.key == ""
+    assert set(settings.without_effect) == {name.removesuffix("_FILE") for name, value in env.items() if value.strip()}
+
+
+def test_address_and_model_together_choose_the_language_model(home: Path, tmp_path: Path) -> None:
+    private = tmp_path / "key"
+    private.write_text("sk-from-file\n", encoding="utf-8")
+    private.chmod(0o600)
+    write_config(home, f"llm_url = ' http://h/v1 '\nllm_key_file = '{private}'\nllm_timeout_s = 5\n")
+    settings = load(home, LLM_MODEL="m")
+    llm = settings.core_options().llm
+    assert (llm.active, llm.url, llm.model, llm.key, llm.timeout_s) == (True, "http://h/v1", "m", "sk-from-file", 5.0)
+    assert settings.without_effect == ()
+    assert "sk-" not in repr(settings) + repr(settings.describe()) + repr(settings.core_options())
+
+
+@pytest.mark.parametrize(
     ("name", "value", "why"),
     [
         ("MEMORYCORE_TRASH_DAYS", "soon", "not_a_number"),
