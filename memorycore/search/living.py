@@ -6,7 +6,7 @@ import threading
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from memorycore.search.rows import Followed, Rows
+from memorycore.search.rows import Rows
 from memorycore.search.vectors import Matrix
 from memorycore.store.vectors import known_fingerprint
 
@@ -40,19 +40,17 @@ class LivingIndex:
             # The version is taken before the look at the store: what is committed in between is read now or next time.
             version = self._db.data_version()
             if version != self._version:
-                followed = self._rows.follow(c)
+                self._rows.follow(c)
                 if self._matrix is not None:
-                    self._matrix.follow(c, followed)
+                    self._matrix.follow(c)
                 self._version = version
             yield self._rows
 
     def matrix(self, c: apsw.Connection, fingerprint_id: int, calibration: Calibration) -> Matrix:
         """The vectors of this fingerprint, inside ``current``; all are read when the model has changed."""
-        import numpy as np
-
         if self._matrix is None or self._matrix.fingerprint_id != fingerprint_id:
             matrix = Matrix(fingerprint_id, calibration)
-            matrix.follow(c, Followed(since=0, changed=np.zeros(0, dtype=np.int64)))
+            matrix.follow(c)
             self._matrix = matrix
         return self._matrix
 

@@ -13,7 +13,7 @@ from memorycore.domain.scoring import Tuning
 from memorycore.search import exact, vector_index
 from memorycore.search.question import read_question, tells_time
 from memorycore.search.request import Hit, SearchResult
-from memorycore.search.rows import Followed, Rows
+from memorycore.search.rows import Rows
 from memorycore.search.vectors import Matrix, best_rows, debiased, likeness_of
 from memorycore.search.words import Words, look_up
 from memorycore.store.memories import to_ms
@@ -186,10 +186,8 @@ class _Likeness:
         if index is not None:
             self._all = index.matrix(c, known, asked.calibration).likeness(self._vector, rows)
         elif not vector_index.serves(c, asked.fingerprint, asked.calibration):
-            import numpy as np
-
             matrix = Matrix(known, asked.calibration)
-            matrix.follow(c, Followed(since=0, changed=np.zeros(0, dtype=np.int64)))
+            matrix.follow(c)
             self._all = matrix.likeness(self._vector, rows)
 
     def best(self, allowed: Mask, count: int) -> RowNumbers:

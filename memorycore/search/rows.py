@@ -64,14 +64,6 @@ class Columns:
     asks: Mask
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Followed:
-    """What ``Rows.follow`` read: the memories (seq) that changed after ``since``; all of them when that is 0."""
-
-    since: int
-    changed: Integers
-
-
 class _Codes(dict[str, int]):
     """A number for every text that was ever asked for."""
 
@@ -141,25 +133,21 @@ class Rows:
         found = {self._codes.get(f"speaker\0{name}", -1) for name in names}
         return np.array(sorted(found - {-1}), dtype=np.int64)
 
-    def follow(self, c: apsw.Connection) -> Followed:
+    def follow(self, c: apsw.Connection) -> None:
         """Read what has changed since the last call.
 
         A memory that came back to life with a number from the middle makes everything be read again.
         """
-        import numpy as np
-
         newest = int(only_row(c, "newest_change")[0])
-        since = self.since
-        if newest == since and self._columns is not None:
-            return Followed(since=since, changed=np.zeros(0, dtype=np.int64))
+        if newest == self.since and self._columns is not None:
+            return
         self.forget_words()
-        changed = self._read(c, since)
+        changed = self._read(c, self.since)
         if self._columns is None:
             self._columns = changed
         elif not self._merge(changed):
-            since, self._columns = 0, self._read(c, 0)
+            self._columns = self._read(c, 0)
         self.since, self._places, self._in_dialogue = newest, None, None
-        return Followed(since=since, changed=changed.seq)
 
     def forget_words(self) -> None:
         """Drop what is known about words: the memories have changed, or it has become too much."""

@@ -33,6 +33,7 @@ WORTH_IT_FROM = 5_000  # vectors; fewer are read faster than the extension loads
 WORTH_ADDING = 500
 BATCH = 2_000
 MOST_ADDED = 20_000
+FEW_ANSWERS = 64
 MOST_ANSWERS = 4_096  # sqlite-vec's own limit
 _LONGEST_SQUARED = 4.0
 
@@ -88,6 +89,27 @@ def ask(
     scores = residuals([row[1:] for row in tail], calibration) @ question
     best_of_tail = sorted(zip(scores.tolist(), (row[1] for row in tail), strict=True), reverse=True)[:count]
     return [int(seq) for (seq,) in indexed] + [seq for _, seq in best_of_tail]
+
+
+def nearest(
+    c: apsw.Connection, parts: Floats, namespace: str, *, fingerprint_id: int, calibration: Calibration
+) -> list[int]:
+    """Memories (seq) of one namespace that are like any of these residuals ``[k, width]``, whatever their state."""
+    found: dict[int, None] = {}
+    for part in _augmented(parts, of_question=True):
+        for count in (FEW_ANSWERS, MOST_ANSWERS):
+            rows = all_rows(c, "nearest_vectors_of_namespace", {
+                "question": part.tobytes(), "count": count, "fingerprint_id": fingerprint_id, "namespace": namespace,
+            })  # fmt: skip
+            if len(rows) * 4 >= FEW_ANSWERS:  # else other namespaces hold most of what is near
+                break
+        found |= dict.fromkeys(int(seq) for (seq,) in rows[:FEW_ANSWERS])
+    tail = _unindexed(c, fingerprint_id, WORTH_ADDING * 100)
+    if tail:
+        scores = (residuals([row[1:] for row in tail], calibration) @ parts.T).max(axis=1)
+        order: list[int] = (-scores).argsort(kind="stable")[:FEW_ANSWERS].tolist()
+        found |= dict.fromkeys(tail[place][1] for place in order)
+    return list(found)
 
 
 def catch_up(db: Database, fingerprint: str, calibration: Calibration) -> int:

@@ -28,10 +28,11 @@ if TYPE_CHECKING:
     from memorycore.domain.scoring import Floats, Mask, Tuning
     from memorycore.domain.scoring import Rows as RowNumbers
     from memorycore.embed import Calibration
-    from memorycore.search.rows import Followed, Rows
+    from memorycore.search.rows import Rows
 
 _GROWTH = 1.5
 _AT_ONCE = 4_096
+_SMALLEST_LENGTH = 1e-6
 
 
 def debiased(question: Floats, calibration: Calibration, tuning: Tuning) -> Floats:
@@ -54,39 +55,56 @@ def residuals(found: Sequence[tuple[int, bytes, str]], calibration: Calibration)
 
 
 class Matrix:
-    """All residuals of one fingerprint, in memory, each with the row of its memory."""
+    """All residuals of one fingerprint, in memory, each with the row of its memory.
+
+    Superseded and binned memories are among them; who asks says which it wants. ``since`` is the newest change of the
+    store that the matrix knows.
+    """
 
     def __init__(self, fingerprint_id: int, calibration: Calibration) -> None:
         import numpy as np
 
         self.fingerprint_id = fingerprint_id
         self.calibration = calibration
+        self.since = 0
         width = len(next(iter(calibration.means.values())))
         self._residuals = np.zeros((0, width), dtype=np.float32)
+        self._length = np.zeros(0, dtype=np.float32)
         self._seq: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
+        self._space: NDArray[np.int32] = np.zeros(0, dtype=np.int32)
+        self._active: NDArray[np.bool_] = np.zeros(0, dtype=np.bool_)
         self._used = 0
+        self._spaces: dict[str, int] = {}
         # Where the vectors' memories stand in the columns, computed once for each state of both.
         self._places: tuple[NDArray[np.bool_], RowNumbers] | None = None
         self._places_of: tuple[int, int] = (-1, -1)
 
-    def follow(self, c: apsw.Connection, followed: Followed) -> None:
+    def follow(self, c: apsw.Connection) -> None:
         """Take over the vectors of what changed. A changed memory without a vector now loses the one it had."""
         import numpy as np
 
+        newest = int(only_row(c, "newest_change")[0])
+        if newest == self.since:
+            return
         self._places = None
-        if followed.since == 0:
-            self._used = 0
-        self._drop(followed.changed)
-        parameters = {"fingerprint_id": self.fingerprint_id, "since": followed.since}
+        parameters = {"fingerprint_id": self.fingerprint_id, "since": self.since}
+        if self.since:
+            changed = [seq for (seq,) in all_rows(c, "changed_since", {"since": self.since})]
+            self._drop(np.array(changed, dtype=np.int64))
         (count,) = only_row(c, "count_vectors_since", parameters)
         self._make_room(int(count))
         found = iter(c.execute(sql["vectors_since"], parameters))
         # Some at a time: all blobs at once beside the matrix would double the memory.
-        while some := [_row(row) for row in islice(found, _AT_ONCE)]:
+        while some := list(islice(found, _AT_ONCE)):
             end = self._used + len(some)
-            self._residuals[self._used : end] = residuals(some, self.calibration)
-            self._seq[self._used : end] = np.fromiter((seq for seq, _, _ in some), dtype=np.int64)
+            new = slice(self._used, end)
+            self._residuals[new] = residuals([_row(row) for row in some], self.calibration)
+            self._length[new] = np.linalg.norm(self._residuals[new], axis=1)
+            self._seq[new] = np.fromiter((row[0] for row in some), dtype=np.int64, count=len(some))
+            self._space[new] = [self._spaces.setdefault(str(row[3]), len(self._spaces)) for row in some]
+            self._active[new] = [bool(row[4]) for row in some]
             self._used = end
+        self.since = newest
 
     def likeness(self, question: Floats, rows: Rows) -> Floats:
         """Scores of all rows, ``[n]``; NaN for a memory that has no vector."""
@@ -97,6 +115,24 @@ class Matrix:
         ours, place = self._standing_in(rows)
         np.fmax.at(likeness, place, scores[ours])
         return likeness
+
+    def nearest(self, parts: Floats, namespace: str, *, active: bool, count: int) -> list[int]:
+        """Memories (seq) of one namespace whose residuals have the highest cosine with any of ``parts`` [k, width].
+
+        ``active`` False: those that are superseded or in the bin.
+        """
+        import numpy as np
+
+        space = self._spaces.get(namespace, -1)
+        rows = np.flatnonzero((self._space[: self._used] == space) & (self._active[: self._used] == active))
+        if not len(rows):
+            return []
+        few = len(rows) * 8 < self._used  # copying some rows is cheaper then than looking at all
+        scores = (self._residuals[rows] if few else self._residuals[: self._used]) @ parts.T
+        best = scores.max(axis=1) if few else scores.max(axis=1)[rows]
+        best = best / np.maximum(self._length[rows], _SMALLEST_LENGTH)
+        order = np.argpartition(-best, count)[:count] if len(best) > count else np.arange(len(best))
+        return list(dict.fromkeys(self._seq[rows[order[np.argsort(-best[order], kind="stable")]]].tolist()))
 
     def _standing_in(self, rows: Rows) -> tuple[NDArray[np.bool_], RowNumbers]:
         import numpy as np
@@ -109,18 +145,21 @@ class Matrix:
             self._places, self._places_of = (ours, place[ours]), state
         return self._places
 
+    def _columns(self) -> tuple[NDArray[Any], ...]:
+        return self._residuals, self._length, self._seq, self._space, self._active
+
     def _drop(self, seqs: NDArray[np.int64]) -> None:
-        """Forget the vectors of these memories; the others close up."""
+        """Forget the vectors of these memories; the last ones move into their places."""
         import numpy as np
 
-        if not len(seqs) or not self._used:
+        gone = np.flatnonzero(np.isin(self._seq[: self._used], seqs))
+        if not len(gone):
             return
-        kept = ~np.isin(self._seq[: self._used], seqs)
-        count = int(kept.sum())
-        if count < self._used:
-            self._residuals[:count] = self._residuals[: self._used][kept]
-            self._seq[:count] = self._seq[: self._used][kept]
-            self._used = count
+        count = self._used - len(gone)
+        moved = np.setdiff1d(np.arange(count, self._used), gone, assume_unique=True)
+        for column in self._columns():
+            column[gone[gone < count]] = column[moved]
+        self._used = count
 
     def _make_room(self, count: int) -> None:
         import numpy as np
@@ -129,11 +168,10 @@ class Matrix:
         if needed <= len(self._seq):
             return
         size = needed if not self._used else max(needed, int(len(self._seq) * _GROWTH))
-        residuals, seqs = self._residuals[: self._used], self._seq[: self._used]
-        self._residuals = np.zeros((size, residuals.shape[1]), dtype=np.float32)
-        self._seq = np.zeros(size, dtype=np.int64)
-        self._residuals[: self._used] = residuals
-        self._seq[: self._used] = seqs
+        grown = [np.zeros((size, *column.shape[1:]), dtype=column.dtype) for column in self._columns()]
+        for new, old in zip(grown, self._columns(), strict=True):
+            new[: self._used] = old[: self._used]
+        self._residuals, self._length, self._seq, self._space, self._active = grown
 
 
 def likeness_of(
@@ -150,7 +188,7 @@ def likeness_of(
 
 
 def _row(row: tuple[Any, ...]) -> tuple[int, bytes, str]:
-    seq, vector, text = row
+    seq, vector, text = row[:3]
     return int(seq), vector, text
 
 

@@ -88,11 +88,16 @@ def _count(c: apsw.Connection, word: str, rows: Rows) -> int:
     """In how many texts the index has this word; of a compound, its rarest part."""
     count = rows.counts.get(word)
     if count is None:
-        cut = c.fts5_tokenizer(*TOKENIZER)
-        parts = cut(word.encode("utf-8"), apsw.FTS5_TOKENIZE_QUERY, None, include_offsets=False)
-        found = [first_row(c, "texts_with_stem", {"stem": str(part[-1])}) for part in parts]
+        found = [first_row(c, "texts_with_stem", {"stem": stem}) for stem in stems_of(c, word)]
         count = rows.counts[word] = min((0 if row is None else int(row[0]) for row in found), default=0)
     return count
+
+
+def stems_of(c: apsw.Connection, words: str) -> list[str]:
+    """The stems that the index has for some words."""
+    cut = c.fts5_tokenizer(*TOKENIZER)
+    parts = cut(words.encode("utf-8"), apsw.FTS5_TOKENIZE_QUERY, None, include_offsets=False)
+    return [str(part[-1]) for part in parts]
 
 
 def _holding(c: apsw.Connection, word: str, rows: Rows, seen: Mask) -> RowNumbers:

@@ -19,6 +19,26 @@ SELECT group_concat(rowid) FROM memory_text WHERE memory_text MATCH :match;
 -- name: texts_with_stem (all namespaces: a count that decides what is worth reading)
 SELECT doc FROM memory_vocab WHERE term = :stem;
 
+-- name: texts_with_stems (all namespaces: counts that decide what is worth reading)
+SELECT v.term, v.doc FROM json_each(:stems) j CROSS JOIN memory_vocab v ON v.term = j.value;
+
+-- name: newest_row (all namespaces: about how many memories there are)
+SELECT max(seq) FROM memory;
+
+-- name: places_of_words (all namespaces: the index of words knows none; the next statement drops what is not comparable)
+SELECT (SELECT group_concat(rowid) FROM (SELECT rowid FROM memory_text WHERE memory_text MATCH j.value LIMIT :most))
+FROM json_each(:words) j;
+
+-- name: archived_places_of_words (all namespaces: the same for what is superseded or in the bin)
+SELECT (SELECT group_concat(rowid) FROM (SELECT rowid FROM archive_text WHERE archive_text MATCH j.value LIMIT :most))
+FROM json_each(:words) j;
+
+-- name: comparable_texts
+SELECT m.seq, substr(m.content, 1, :chars), m.state = 'active' FROM memory m
+WHERE m.seq IN (SELECT value FROM json_each(:seqs)) AND m.namespace = :namespace
+    AND m.state IN ('active', 'superseded', 'trashed')
+    AND m.scope = :scope AND (m.scope = 'global' OR m.session_id = :session_id) AND m.id <> :id;
+
 -- name: texts_by_seq
 SELECT m.seq, m.content FROM memory m
 WHERE m.seq IN (SELECT value FROM json_each(:seqs)) AND m.namespace IN (SELECT value FROM json_each(:namespaces));
@@ -41,8 +61,11 @@ WHERE memory_seq IN (SELECT value FROM json_each(:seqs)) ORDER BY memory_seq, us
 SELECT count(*) FROM embedding e JOIN memory m ON m.seq = e.memory_seq
 WHERE e.fingerprint_id = :fingerprint_id AND m.change_seq > :since;
 
--- name: vectors_since (all namespaces: the caller keeps those whose rows it holds)
-SELECT e.memory_seq, e.vector, m.content FROM embedding e JOIN memory m ON m.seq = e.memory_seq
+-- name: changed_since (all namespaces: whose vectors are to be read again)
+SELECT seq FROM memory WHERE change_seq > :since;
+
+-- name: vectors_since (all namespaces: kept apart by the column; answers are of one namespace, or filtered by seq)
+SELECT e.memory_seq, e.vector, m.content, m.namespace, m.state = 'active' FROM embedding e JOIN memory m ON m.seq = e.memory_seq
 WHERE e.fingerprint_id = :fingerprint_id AND m.change_seq > :since
 ORDER BY e.memory_seq, e.part;
 
@@ -89,6 +112,13 @@ UPDATE embedding SET indexed = 1 WHERE id IN (SELECT value FROM json_each(:ids))
 SELECT v.rowid FROM memory_vector v
 WHERE NOT EXISTS (SELECT 1 FROM embedding e WHERE e.id = v.rowid AND e.indexed = 1)
 LIMIT :limit;
+
+-- name: nearest_vectors_of_namespace
+SELECT e.memory_seq
+FROM (SELECT rowid AS id, distance FROM memory_vector WHERE residual MATCH :question AND k = :count) v
+    JOIN embedding e ON e.id = v.id AND e.fingerprint_id = :fingerprint_id AND e.indexed = 1
+    JOIN memory m ON m.seq = e.memory_seq AND m.namespace = :namespace
+ORDER BY v.distance, e.memory_seq;
 
 -- name: nearest_vectors
 SELECT e.memory_seq

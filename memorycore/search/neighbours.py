@@ -1,0 +1,312 @@
+"""The memories that a new text may say again, add to, replace or contradict: nearest by words and by meaning.
+
+Of one namespace and the same scope; hot and cold alike, superseded and binned ones apart, so that the many old values
+of a thing never push its present one out. Two steps: ``scout`` looks at all vectors, before a transaction, and
+``neighbours`` at the words and at what the transaction itself has written, inside it.
+"""
+
+from __future__ import annotations
+
+import heapq
+import json
+import math
+import threading
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal
+
+from memorycore.domain.text import query_tokens
+from memorycore.search import vector_index
+from memorycore.search.vectors import Matrix, residuals
+from memorycore.search.words import stems_of
+from memorycore.store import memories
+from memorycore.store.statements import all_rows, only_row
+from memorycore.store.vectors import known_fingerprint
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    import apsw
+
+    from memorycore.domain.memory import Memory
+    from memorycore.domain.scoring import Floats
+    from memorycore.embed import Calibration
+    from memorycore.search.living import LivingIndex
+    from memorycore.store import Database
+
+MOST_NEIGHBOURS = 8
+MOST_ARCHIVED = 4
+# What is looked at more closely, of each kind and found in each way.
+LOOKED_AT = 24
+MOST_LOOKED_AT = 480  # where other namespaces and sessions hold the same words
+ARCHIVED_LOOKED_AT = 12
+# A text may have thousands of words; the first ones, and of these the rarest, tell what it is about.
+MOST_CHARS = 4_000
+MOST_WORDS = 256
+WORDS_READ = 16
+ALWAYS_READ = 2
+MOST_PLACES = 3_000
+# Fewer shared words, or less likeness, and the judge has nothing to compare.
+LEAST_WORDS = 0.2
+LEAST_LIKENESS = 0.25
+# A process that does not live long holds this many vectors in memory at most; beyond, it asks the index.
+MOST_HELD = 200_000
+_STEM = 6
+
+Way = Literal["words", "meaning", "both"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Neighbour:
+    """A memory beside a new text.
+
+    ``likeness``: 0 as like as unrelated texts, 1 as like as two wordings of one statement; None without vectors.
+    ``words``: cosine of the rare words that both hold, 0..1.
+    """
+
+    memory: Memory
+    likeness: float | None
+    words: float
+    via: Way
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Scouted:
+    """What all vectors say of some texts: the nearest memories (seq) by text, as of change number ``since``.
+
+    ``parts`` are the vectors of the texts, ``[k, width]`` each. Empty without a model: then words alone decide.
+    """
+
+    fingerprint: str = ""
+    calibration: Calibration | None = None
+    since: int = 0
+    parts: Mapping[str, Floats] = field(default_factory=dict[str, "Floats"])
+    near: Mapping[str, Sequence[int]] = field(default_factory=dict[str, "Sequence[int]"])
+
+
+class Scout:
+    """Where the nearest of all vectors come from: the living index, vectors held for a batch, or sqlite-vec."""
+
+    def __init__(self, db: Database, index: LivingIndex | None) -> None:
+        self._db = db
+        self._index = index
+        self._lock = threading.Lock()
+        self._held: Matrix | None = None
+
+    def look(
+        self, parts: Mapping[str, Floats], namespace: str, *, fingerprint: str | None, calibration: Calibration | None
+    ) -> Scouted:
+        """The nearest memories of one namespace for texts with these vectors. Not inside a write transaction.
+
+        What is written after this look is seen by ``neighbours``, with the connection that it gets.
+        """
+        if not parts or fingerprint is None or calibration is None:
+            return Scouted()
+        with self._db.read() as c:
+            known = known_fingerprint(c, fingerprint)
+            since = int(only_row(c, "newest_change")[0])
+            near: dict[str, Sequence[int]] = {}
+            if known is not None:
+                since, near = self._nearest(c, parts, namespace, (fingerprint, known, calibration))
+        return Scouted(fingerprint=fingerprint, calibration=calibration, since=since, parts=parts, near=near)
+
+    def _nearest(
+        self,
+        c: apsw.Connection,
+        parts: Mapping[str, Floats],
+        namespace: str,
+        space: tuple[str, int, Calibration],
+    ) -> tuple[int, dict[str, Sequence[int]]]:
+        fingerprint, known, calibration = space
+        moved = {text: residuals_of(text, found, calibration) for text, found in parts.items()}
+        if self._index is not None:
+            with self._index.current(c):
+                matrix = self._index.matrix(c, known, calibration)
+                return matrix.since, _nearest_in(matrix, moved, namespace)
+        with self._lock:
+            if self._held is None or self._held.fingerprint_id != known:
+                total, _ = only_row(c, "count_embeddings", {"fingerprint_id": known})
+                few = len(parts) == 1 or total > MOST_HELD
+                if few and vector_index.serves(c, fingerprint, calibration):
+                    since = int(only_row(c, "newest_change")[0])
+                    return since, {
+                        text: vector_index.nearest(c, found, namespace, fingerprint_id=known, calibration=calibration)
+                        for text, found in moved.items()
+                    }
+                self._held = Matrix(known, calibration)
+            self._held.follow(c)
+            return self._held.since, _nearest_in(self._held, moved, namespace)
+
+
+def _nearest_in(matrix: Matrix, moved: Mapping[str, Floats], namespace: str) -> dict[str, Sequence[int]]:
+    return {
+        text: [
+            *matrix.nearest(found, namespace, active=True, count=LOOKED_AT),
+            *matrix.nearest(found, namespace, active=False, count=ARCHIVED_LOOKED_AT),
+        ]
+        for text, found in moved.items()
+    }
+
+
+def residuals_of(text: str, parts: Floats, calibration: Calibration) -> Floats:
+    """The residuals of one text's vectors, each of length one, ``[k, width]``."""
+    import numpy as np
+
+    found = residuals([(0, part.astype("<f4").tobytes(), text) for part in parts], calibration)
+    return found / np.maximum(np.linalg.norm(found, axis=1, keepdims=True), np.float32(1e-6))
+
+
+def neighbours(
+    c: apsw.Connection, memory: Memory, scouted: Scouted, *, limit: int = MOST_NEIGHBOURS, archived: int = MOST_ARCHIVED
+) -> list[Neighbour]:
+    """The memories nearest to one, which need not be in the store itself.
+
+    At most ``limit`` active ones, nearest first, then at most ``archived`` that are superseded or in the bin. Only of
+    its own namespace and scope, and of its session when that is its scope; never itself. Any connection will do: inside
+    a write transaction it sees what that has written.
+    """
+    words = _words_of(c, memory.content)
+    by_meaning = [*scouted.near.get(memory.content, ()), *_nearest_of_new(c, memory.content, scouted)]
+    active = _most_words(_places(c, words, "places_of_words"), MOST_LOOKED_AT)
+    binned = _most_words(_places(c, words, "archived_places_of_words"), MOST_LOOKED_AT)
+    found = _comparable(c, memory, [*active[:LOOKED_AT], *binned[:ARCHIVED_LOOKED_AT], *by_meaning])
+    if len(found) < MOST_NEIGHBOURS and len(active) + len(binned) > LOOKED_AT:  # others hold them: look further down
+        found = _comparable(c, memory, [*active, *binned, *by_meaning])
+    alike = _likeness(c, memory.content, found, scouted)
+    shared = {seq: _shared(words, text) for seq, (text, _) in found.items()}
+    ways: dict[int, Way] = {seq: way for seq in found if (way := _way(shared[seq], alike.get(seq))) is not None}
+    near = sorted(ways, key=lambda seq: (-_nearness(shared[seq], alike.get(seq)), -seq))
+    chosen = [seq for seq in near if found[seq][1]][:limit] + [seq for seq in near if not found[seq][1]][:archived]
+    rows = memories.by_seq(c, chosen, (memory.namespace,))
+    return [
+        Neighbour(memory=rows[seq], likeness=alike.get(seq), words=round(shared[seq], 4), via=ways[seq])
+        for seq in chosen
+    ]
+
+
+def _comparable(c: apsw.Connection, memory: Memory, seqs: Iterable[int]) -> dict[int, tuple[str, bool]]:
+    """Of these memories the ones that the text may meet: the beginning of each, and whether it is active, by seq."""
+    wanted = {
+        "seqs": json.dumps(list(dict.fromkeys(seqs))), "namespace": memory.namespace, "id": memory.id,
+        "scope": memory.scope, "session_id": memory.session_id, "chars": MOST_CHARS,
+    }  # fmt: skip
+    return {int(seq): (str(text), bool(active)) for seq, text, active in all_rows(c, "comparable_texts", wanted)}
+
+
+def _nearness(words: float, likeness: float | None) -> float:
+    """How near: the better of both ways, and a little for the other one."""
+    like = likeness or 0.0
+    return max(words, like) + 0.3 * min(words, like)
+
+
+def _way(words: float, likeness: float | None) -> Way | None:
+    if words >= LEAST_WORDS:
+        return "both" if likeness is not None and likeness >= LEAST_LIKENESS else "words"
+    return "meaning" if likeness is not None and likeness >= LEAST_LIKENESS else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Words:
+    """The words of a text: the weight of each (folded, cut to a stem), and those worth reading with their weights."""
+
+    weights: Mapping[str, float]
+    read: tuple[tuple[str, float], ...]
+
+
+def _words_of(c: apsw.Connection, text: str) -> _Words:
+    tokens = query_tokens(text[:MOST_CHARS])[:MOST_WORDS]
+    stems = {token: found[-1] for token in tokens if (found := stems_of(c, token))}
+    asked = {"stems": json.dumps(list(dict.fromkeys(stems.values())))}
+    by_stem = {str(stem): int(count) for stem, count in all_rows(c, "texts_with_stems", asked)}
+    counts = {token: by_stem.get(stem, 0) for token, stem in stems.items()}
+    (total,) = only_row(c, "newest_row")
+    weight = {token: math.log(1 + (total or 1) / (count + 0.5)) for token, count in counts.items()}
+    read: list[tuple[str, float]] = []
+    places = 0
+    for token in sorted(counts, key=lambda token: (counts[token], token)):
+        places += counts[token]
+        if len(read) >= WORDS_READ or (places > MOST_PLACES and len(read) >= ALWAYS_READ):
+            break
+        read.append((token, weight[token]))
+    weights: dict[str, float] = {}
+    for token, value in weight.items():
+        weights[_stem(token)] = max(value, weights.get(_stem(token), 0.0))
+    return _Words(weights=weights, read=tuple(read))
+
+
+def _stem(token: str) -> str:
+    """Words by their beginning; numbers, and whatever holds a digit, whole."""
+    return token[:_STEM] if token.isalpha() else token
+
+
+def _places(c: apsw.Connection, words: _Words, name: str) -> Iterable[tuple[str, float]]:
+    """For each word that is worth reading the memories that hold it, with the word's weight."""
+    asked = {"words": json.dumps([f'"{word}"' for word, _ in words.read]), "most": MOST_PLACES}
+    return zip((rows for (rows,) in all_rows(c, name, asked)), (weight for _, weight in words.read), strict=True)
+
+
+def _most_words(places: Iterable[tuple[str, float]], count: int) -> list[int]:
+    """The memories (seq) that hold most of the words, by weight."""
+    held: dict[str, float] = {}
+    for rows, weight in places:
+        for seq in rows.split(",") if rows else ():
+            held[seq] = held.get(seq, 0.0) + weight
+    return [int(seq) for seq in heapq.nlargest(count, held, key=held.__getitem__)]
+
+
+def _shared(words: _Words, text: str) -> float:
+    """Cosine of two texts over their words, each weighted by its rarity; a word of the other text only has the mean."""
+    own = words.weights
+    if not own:
+        return 0.0
+    other = {_stem(token) for token in query_tokens(text)[:MOST_WORDS]}
+    mean = sum(own.values()) / len(own)
+    both = sum(weight for token, weight in own.items() if token in other)
+    of_other = both + mean * sum(token not in own for token in other)
+    return both / math.sqrt(sum(own.values()) * of_other) if of_other else 0.0
+
+
+def _nearest_of_new(c: apsw.Connection, text: str, scouted: Scouted) -> list[int]:
+    """Memories (seq) like the text among those that were written or changed since the look at all vectors."""
+    if scouted.calibration is None or text not in scouted.parts:
+        return []
+    known = known_fingerprint(c, scouted.fingerprint)
+    if known is None:
+        return []
+    found = all_rows(c, "vectors_since", {"fingerprint_id": known, "since": scouted.since})
+    if not found:
+        return []
+    ours = residuals_of(text, scouted.parts[text], scouted.calibration)
+    theirs = residuals([(int(seq), bytes(vector), str(said)) for seq, vector, said, *_ in found], scouted.calibration)
+    scores = (theirs @ ours.T).max(axis=1)
+    order: list[int] = (-scores).argsort(kind="stable")[: LOOKED_AT + ARCHIVED_LOOKED_AT].tolist()
+    return [int(found[place][0]) for place in order]
+
+
+def _likeness(c: apsw.Connection, text: str, others: Iterable[int], scouted: Scouted) -> dict[int, float]:
+    """Likeness by seq, from the stored vectors, for those that have some.
+
+    Of texts in several parts: how well each part of either finds its like in the other, the worse side of the two.
+    """
+    import numpy as np
+
+    calibration = scouted.calibration
+    known = known_fingerprint(c, scouted.fingerprint) if scouted.fingerprint else None
+    if calibration is None or known is None or text not in scouted.parts:
+        return {}
+    stored = all_rows(c, "vectors_by_seq", {"fingerprint_id": known, "seqs": json.dumps(list(others))})
+    if not stored:
+        return {}
+    ours = residuals_of(text, scouted.parts[text], calibration)
+    theirs = residuals([(int(seq), bytes(vector), str(said)) for seq, vector, said in stored], calibration)
+    theirs = theirs / np.maximum(np.linalg.norm(theirs, axis=1, keepdims=True), np.float32(1e-6))
+    scores = theirs @ ours.T
+    places: dict[int, list[int]] = {}
+    for place, row in enumerate(stored):
+        places.setdefault(int(row[0]), []).append(place)
+    span = max(calibration.equal - calibration.unrelated, 1e-6)
+    found: dict[int, float] = {}
+    for seq, own in places.items():
+        block = scores[own]
+        cosine = min(float(block.max(axis=1).mean()), float(block.max(axis=0).mean()))
+        found[seq] = round(min(1.0, max(0.0, (cosine - calibration.unrelated) / span)), 4)
+    return found
