@@ -1,0 +1,107 @@
+"""The gate for secrets: keys in vendors' formats, private keys, passwords in addresses, and whatever a label announces.
+
+Nothing here compares texts with a model or calls anybody. The lists are data in ``domain/vocabulary``.
+"""
+
+import re
+import tomllib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+
+from memorycore.domain.gates import Finding
+from memorycore.domain.gates.addresses import find_in_addresses
+from memorycore.domain.gates.disguise import Plain, Span, line_spans, undisguise, unwrap
+from memorycore.domain.gates.labelled import find_labelled
+from memorycore.domain.gates.private_keys import find_private_keys
+from memorycore.domain.gates.values import is_placeholder, machine_made
+
+# A format starts at the edge of a word, or behind an escaped line end: "token\nghp_…" in JSON.
+_EDGE = r"(?:(?<![A-Za-z0-9_-])|(?<=\\[nrt]))"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Format:
+    """How the keys of one vendor look. ``hints``: one is in every text that holds such a key; ``near``: likewise."""
+
+    rule: str
+    hints: tuple[str, ...]
+    pattern: str
+    near: tuple[str, ...] = ()
+
+
+@cache
+def formats() -> tuple[Format, ...]:
+    """The vendors' formats of ``vocabulary/secrets.toml``."""
+    listed = tomllib.loads((files("memorycore.domain.vocabulary") / "secrets.toml").read_text(encoding="utf-8"))
+    return tuple(
+        Format(rule=rule, hints=tuple(entry["hints"]), pattern=entry["pattern"], near=tuple(entry.get("near", ())))
+        for rule, entry in listed["formats"].items()
+    )
+
+
+@cache
+def _compiled(pattern: str) -> re.Pattern[str]:
+    return re.compile(f"{_EDGE}(?:{pattern})", re.ASCII)
+
+
+def find(text: str) -> tuple[Finding, ...]:
+    """Every secret in a text, in order and without overlaps; a value over several lines gives one finding a line.
+
+    Linear in the length of the text. Never raises.
+    """
+    plain = undisguise(text)
+    found: list[tuple[str, Span]] = list(_formatted(plain))
+    if "KEY" in plain.text or "Private-Lines" in plain.text:
+        found.extend(("private_key", span) for span in _given(plain, find_private_keys(plain.text)))
+    found.extend((rule, span) for rule, where in find_in_addresses(plain.text) for span in _given(plain, [where]))
+    found.extend(
+        (rule, span) for rule, where in find_labelled(plain, near_key=bool(found)) for span in _given(plain, [where])
+    )
+    return tuple(Finding(gate="secret", rule=rule, start=start, end=end) for rule, (start, end) in _merged(found))
+
+
+def _given(plain: Plain, spans: Iterable[Span]) -> Iterator[Span]:
+    for start, end in spans:
+        yield plain.given_span(start, end)
+
+
+def _formatted(plain: Plain) -> Iterator[tuple[str, Span]]:
+    for rule, span in _matches(plain.text):
+        yield rule, plain.given_span(*span)
+    joined = unwrap(plain)
+    if joined is None:
+        return
+    for rule, (start, end) in _matches(joined.text):
+        spans = line_spans(joined, start, end)
+        if len(spans) > 1 and machine_made(joined.text[start:end]) and all(b - a >= 4 for a, b in spans):  # noqa: PLR2004 - a shorter rest is a word
+            yield from ((rule, span) for span in spans)
+
+
+def _matches(text: str) -> Iterator[tuple[str, Span]]:
+    lowered = ""
+    for form in formats():
+        if not any(hint in text for hint in form.hints):
+            continue
+        if form.near:
+            lowered = lowered or text.lower()
+            if not any(word in lowered for word in form.near):
+                continue
+        for match in _compiled(form.pattern).finditer(text):
+            group = 1 if match.re.groups else 0
+            value = match.group(group).rstrip(".")
+            if not is_placeholder(value):
+                yield form.rule, (match.start(group), match.start(group) + len(value))
+
+
+def _merged(found: list[tuple[str, Span]]) -> list[tuple[str, Span]]:
+    """One finding for what overlaps, as wide as all of it, named by the first that saw it."""
+    merged: list[tuple[str, Span]] = []
+    for rule, (start, end) in sorted(found, key=lambda item: item[1][0]):
+        if merged and start < merged[-1][1][1]:
+            name, (first, stop) = merged[-1]
+            merged[-1] = (name, (first, max(stop, end)))
+        else:
+            merged.append((rule, (start, end)))
+    return merged

@@ -1,0 +1,134 @@
+"""Whether a piece of text could be the value of a secret, by its shape alone: typed by a person or made by a machine.
+
+What says no: placeholders, masked values, names of variables, places where a secret is kept, dates, versions, units,
+and the sample keys that vendors' manuals print for everybody.
+"""
+
+import hashlib
+import re
+import tomllib
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+_MASKED = re.compile(
+    r"\ufffc|[*•●·∙…]{3,}|[xX]{5,}|\.{3,}|_{4,}|-{4,}|#{4,}|(?:^|[-_])[xX]{4}(?:[-_]|$)|^(?:[xX]{3,}[-_ ]?)+$"
+)
+_FILL_IN = re.compile(
+    r"<.*>?|\[.*\]?|\{.*\}?|\$\{?[A-Za-z_].*|\$\(.*|%\w+%?|@\w+@|__\w+__|~+|!\w+(?:\.\w+)*|&\w+;"
+    r"|(?:your|my|the|some|insert|enter|put|add|replace|change|set|fill|paste|use|new|example|sample|dummy|fake|placeholder)"
+    r"(?:[-_ ]?(?:your|my|the|a|an|own|me|this|it|here|real|actual|in|with|api|app|db|database|secret|key|token|pass|password|passwd|passphrase|pwd|value|access|client|user|admin|string|code|auth|account|private))+"
+    r"|.*(?:redacted|masked|placeholder|change[-_]?me|censored).*|removed|hidden"
+    r"|[你您](?:的)?.*|占位.*|示例.*|あなたの.*|.*ここに.*|.*여기.*|votre[-_ ].*|ihr[-_ ].*|dein[-_ ].*|tu[-_ ].*",
+    re.IGNORECASE,
+)
+_REFERENCE = re.compile(
+    r"(?:process\.env|import\.meta\.env|os\.environ|os\.getenv|getenv|env|ENV|secrets?|vars?|config|settings|self|this|args|params|options|ctx|context|props|request|req|vault|op|ssm|keyring|arn|file|gcp|aws|azure|k8s|sops)[.:(\[/].*"
+    r"|[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*\(.*|[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+|[a-z]+(?:_[a-z]+)+|[a-z][a-z_]*(?:\.[a-z][a-z_]*)+"
+)
+_PLAIN_FACT = re.compile(
+    r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}.*|\d{1,2}[-/.]\d{1,2}[-/.]\d{2,4}|\d{1,2}:\d\d.*|v?\d+(?:\.\d+){1,3}(?:[-+.]?[a-z]\w*)*|\d+(?:\.\d+)?%"
+    r"|[$€£¥]\s?\d.*|\d+(?:st|nd|rd|th|x|k|m|g|gb|mb|tb|kb|ghz|mhz|hz|h|d|w|y|min|s|ms|px|em|pt|cm|mm|km|kg)\b.*"
+    r"|\d+-?(?:char|digit|letter|bit|byte|day|week|month|minute|hour|year|word|time|fold|step|factor|stellig|zeichen).*"
+    r"|\w+://.*|[~.]{0,2}/.*|[\w.+-]+@[\w-]+(?:\.[\w-]+)+|(?:[A-Za-z][\w-]*\.)+[A-Za-z]{2,}(?:[:/].*)?|[A-Za-z_-]+(?:/[A-Za-z_-]+)+"
+    r"|\d{1,3}(?:\.\d{1,3}){3}(?::\d+)?|--?\w.*",
+    re.IGNORECASE,
+)
+_STRONG_SIGN = re.compile(r"[!@#$%^&*+=?~|\\]")
+_KEY_CHARS = re.compile(r"[A-Za-z0-9+/=_.~:%$!@#*-]+")
+_UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
+_HEX = re.compile(r"[0-9a-fA-F]+")
+_TURN = re.compile(r"(?<=[a-z])(?=[A-Z0-9])|(?<=[A-Z])(?=[a-z0-9])|(?<=[0-9])(?=[A-Za-z])")
+_SHORTEST_DIGITS, _LONGEST_DIGITS = 4, 12
+_MACHINE_MADE, _RANDOM, _WORDS = 16, 20, 4
+
+
+@cache
+def label_words() -> dict[str, Any]:
+    """The vocabulary of labels and of what stands around them, as it is in the file."""
+    return tomllib.loads((files("memorycore.domain.vocabulary") / "secret_labels.toml").read_text(encoding="utf-8"))
+
+
+@cache
+def _no_values() -> frozenset[str]:
+    return frozenset(label_words()["around"]["no_values"])
+
+
+@cache
+def _no_shapes() -> re.Pattern[str]:
+    return re.compile("|".join(f"(?:{shape})" for shape in label_words()["around"]["no_shapes"]), re.IGNORECASE)
+
+
+@cache
+def _samples() -> frozenset[str]:
+    return frozenset(label_words()["sample"]["digests"])
+
+
+def is_sample(value: str) -> bool:
+    """Whether a key is one that a vendor's manual prints for everybody."""
+    if value.endswith(("EXAMPLE", "EXAMPLEKEY")):
+        return True
+    return hashlib.sha256(value.encode("utf-8", "replace")).hexdigest() in _samples()
+
+
+def is_placeholder(value: str) -> bool:
+    """Whether a value is masked, to be filled in, or a sample of a manual."""
+    return bool(_MASKED.search(value) or _FILL_IN.fullmatch(value)) or is_sample(value)
+
+
+def is_reference(value: str) -> bool:
+    """Whether a value names the place of a secret: a variable, a field, a call, an entry in a vault."""
+    return bool(_REFERENCE.fullmatch(value))
+
+
+def is_plain_fact(value: str) -> bool:
+    """A date, a version, an amount, an address: mixed signs that are no secret."""
+    return bool(_PLAIN_FACT.fullmatch(value))
+
+
+def is_ordinary(value: str) -> bool:
+    """A word that is never a value, or the name of a standard or product."""
+    return value.lower() in _no_values() or bool(_no_shapes().fullmatch(value))
+
+
+def is_uuid(value: str) -> bool:
+    return bool(_UUID.fullmatch(value))
+
+
+def is_digits(value: str) -> bool:
+    return value.isascii() and value.isdigit() and _SHORTEST_DIGITS <= len(value) <= _LONGEST_DIGITS
+
+
+def is_mixed(value: str) -> bool:
+    """Letters together with digits or with a sign that words do not have."""
+    if not any(char.isalpha() for char in value):
+        return bool(_STRONG_SIGN.search(value)) and any(char.isdigit() for char in value)
+    return any(char.isdigit() for char in value) or bool(_STRONG_SIGN.search(value[:-1]))
+
+
+def is_chained(value: str) -> bool:
+    """Four and more words tied together, as pass phrases are: ``correct-horse-battery-staple``; or a capital inside."""
+    parts = re.split(r"[-_.]", value)
+    return (len(parts) >= _WORDS and all(parts)) or bool(re.search(r"[a-z][A-Z]", value))
+
+
+def machine_made(value: str, least: int = _MACHINE_MADE) -> bool:
+    """Long, of the signs that keys are made of, letters and digits together in one part."""
+    if len(value) < least or not _KEY_CHARS.fullmatch(value):
+        return False
+    if sum(char.isdigit() for char in value) < 2 or not any(char.isalpha() for char in value):  # noqa: PLR2004 - v2, s3
+        return False
+    parts = re.split(r"[-_./:]", value)
+    return any(len(part) >= 8 and re.search(r"\d", part) and re.search(r"[A-Za-z]", part) for part in parts)  # noqa: PLR2004 - shorter parts are words and dates
+
+
+def is_random(value: str) -> bool:
+    """So irregular that no name, path or sentence looks like it: needs a label only somewhere near."""
+    if len(value) < _RANDOM or not _KEY_CHARS.fullmatch(value) or is_uuid(value):
+        return False
+    kinds = (any(map(str.isupper, value)), any(map(str.islower, value)), sum(map(str.isdigit, value)) >= 3)  # noqa: PLR2004 - names carry one or two digits
+    return all(kinds) and len(_TURN.findall(value)) >= len(value) * 0.2
+
+
+def is_hex(value: str, least: int = 32) -> bool:
+    return len(value) >= least and bool(_HEX.fullmatch(value)) and not value.isdigit()
