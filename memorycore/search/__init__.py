@@ -2,6 +2,6 @@
 
 from memorycore.search.living import LivingIndex
 from memorycore.search.pipeline import search
-from memorycore.search.request import Hit, RecallFilters, SearchRequest, SearchResult
+from memorycore.search.request import Hit, Past, RecallFilters, SearchRequest, SearchResult, Wording
 
-__all__ = ["Hit", "LivingIndex", "RecallFilters", "SearchRequest", "SearchResult", "search"]
+__all__ = ["Hit", "LivingIndex", "Past", "RecallFilters", "SearchRequest", "SearchResult", "Wording", "search"]

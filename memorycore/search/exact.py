@@ -46,4 +46,5 @@ def texts(c: apsw.Connection, rows: Rows, chosen: RowNumbers) -> dict[int, str]:
     parameters = {
         "seqs": json.dumps(rows.columns.seq[chosen].tolist()), "namespaces": json.dumps(rows.namespaces),
     }  # fmt: skip
-    return {int(seq): str(text) for seq, text in all_rows(c, "texts_by_seq", parameters)}
+    found = {int(seq): str(text) for seq, text in all_rows(c, "texts_by_seq", parameters)}
+    return found | {seq: rows.reworded[seq].wording.content for seq in rows.reworded.keys() & found}

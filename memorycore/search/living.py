@@ -30,12 +30,16 @@ class LivingIndex:
         self._embedding = embedding
         self._lock = threading.Lock()
         self._rows = Rows(namespaces)
+        self._past: Rows | None = None
         self._matrix: Matrix | None = None
         self._version = -1
 
     @contextmanager
-    def current(self, c: apsw.Connection) -> Generator[Rows]:
-        """The columns as they stand in the snapshot of ``c``, for one question."""
+    def current(self, c: apsw.Connection, *, past: bool = False) -> Generator[Rows]:
+        """The columns as they stand in the snapshot of ``c``, for one question; ``past``: of what is superseded too.
+
+        Not inside a write transaction: what is rolled back would stay here.
+        """
         with self._lock:
             # The version is taken before the look at the store: what is committed in between is read now or next time.
             version = self._db.data_version()
@@ -44,7 +48,13 @@ class LivingIndex:
                 if self._matrix is not None:
                     self._matrix.follow(c)
                 self._version = version
-            yield self._rows
+            if not past:
+                yield self._rows
+                return
+            if self._past is None:
+                self._past = Rows(self._rows.namespaces, past=True)
+            self._past.follow(c)
+            yield self._past
 
     def matrix(self, c: apsw.Connection, fingerprint_id: int, calibration: Calibration) -> Matrix:
         """The vectors of this fingerprint, inside ``current``; all are read when the model has changed."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import time
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -127,11 +128,13 @@ def ask_model(question: Question, embedding: EmbeddingService | None, *, wait_s:
 @contextmanager
 def _rows(c: apsw.Connection, index: LivingIndex | None, request: SearchRequest) -> Generator[Rows]:
     if index is not None:
-        with index.current(c) as rows:
+        with index.current(c, past=request.looks_back) as rows:
+            rows.reword(c, request.as_of)
             yield rows
         return
-    rows = Rows(request.namespaces)
+    rows = Rows(request.namespaces, past=request.looks_back)
     rows.follow(c)
+    rows.reword(c, request.as_of)
     yield rows
 
 
@@ -189,6 +192,8 @@ class _Likeness:
             matrix = Matrix(known, asked.calibration)
             matrix.follow(c)
             self._all = matrix.likeness(self._vector, rows)
+        if self._all is not None and rows.reworded:  # the vector is that of the present wording
+            self._all[rows.find(sorted(rows.reworded))] = math.nan
 
     def best(self, allowed: Mask, count: int) -> RowNumbers:
         import numpy as np
@@ -214,7 +219,8 @@ class _Likeness:
         else:
             seqs = self._rows.columns.seq[rows].tolist()
             found = likeness_of(self._c, self._vector, seqs, self._fingerprint_id, self._calibration)
-            raw = np.array([found.get(seq, np.nan) for seq in seqs], dtype=np.float32)
+            now = [math.nan if seq in self._rows.reworded else found.get(seq, math.nan) for seq in seqs]
+            raw = np.array(now, dtype=np.float32)
         return scoring.meaning(raw, self._calibration.floor, self._tuning)
 
 
@@ -332,6 +338,7 @@ def _hits(  # noqa: PLR0913 what a hit is made of
             id=memory_id,
             score=min(1.0, -value),
             weak=bool(candidates.evidence[place] < tuning.floor and not candidates.exact[place]),
+            wording=rows.reworded[seq].wording if seq in rows.reworded else None,
             parts=_parts(rows, candidates, place, float(prior[place])) if request.explain else {},
         )
         for value, memory_id, seq, place in best[: request.top_k]

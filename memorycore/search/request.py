@@ -6,6 +6,8 @@ from typing import Literal
 
 from memorycore.domain.memory import Kind, Policy, Target
 
+Past = Literal["superseded"]
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecallFilters:
@@ -27,23 +29,47 @@ class RecallFilters:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchRequest:
-    """``viewer_session``: the session that asks; memories of one session only are shown to it alone."""
+    """What is asked for.
+
+    ``viewer_session``: the session that asks; memories of one session only are shown to it alone. ``as_of``: what was
+    valid then, in the wording of that time. ``include``: what was superseded too.
+    """
 
     namespaces: tuple[str, ...]
     top_k: int = 5
     filters: RecallFilters = RecallFilters()
     viewer_session: str = ""
     explain: bool = False
+    as_of: datetime | None = None
+    include: tuple[Past, ...] = ()
+
+    @property
+    def looks_back(self) -> bool:
+        """Whether superseded memories may be among the answers."""
+        return self.as_of is not None or "superseded" in self.include
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wording:
+    """What a memory said until it was reworded: as version ``version``, written at ``written_at``."""
+
+    content: str
+    version: int
+    written_at: datetime
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hit:
-    """One result: row number, score 0..1, whether it lies below the noise floor, and what the score is made of."""
+    """One result: row number, score 0..1, whether it lies below the noise floor, and what the score is made of.
+
+    ``wording``: what it said at the time that was asked for, if that was something else.
+    """
 
     seq: int
     id: str
     score: float
     weak: bool = False
+    wording: Wording | None = None
     parts: dict[str, float | str | list[str]] = field(default_factory=dict[str, float | str | list[str]])
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from memorycore.domain.scoring import Places, places_of
 from memorycore.domain.text import fold
+from memorycore.search.wordings import Reworded, wordings_at
 from memorycore.store.memories import to_ms
 from memorycore.store.statements import all_rows, only_row
 
@@ -35,6 +36,7 @@ _LINE = re.compile(
     r"\s*(?:(\[[^\]\n]{1,60}\])\s*)?([^\W\d_][^:：\n\[\]<>{}/\\\"。，,;；!?！？]{0,39}?)\s*[:：](?=\s|[^\x00-\x7f])"
 )
 _MOST_NAME_WORDS = 3
+NEVER_BEGAN = -9223372036854775807  # a valid_from that nobody gave
 _TRUST = {"verified": 1.0, "unverified": 0.95, "stale": 0.7, "disputed": 0.5}
 
 
@@ -44,6 +46,7 @@ class Columns:
 
     seq: Integers
     alive: Mask
+    superseded: Mask
     namespace: Integers
     kind: Integers
     policy: Integers
@@ -73,10 +76,16 @@ class _Codes(dict[str, int]):
 
 
 class Rows:
-    """The columns of all live memories of some namespaces; ``follow`` brings them up to date."""
+    """The columns of all live memories of some namespaces; ``follow`` brings them up to date.
 
-    def __init__(self, namespaces: Sequence[str]) -> None:
+    ``past``: superseded memories live too.
+    """
+
+    def __init__(self, namespaces: Sequence[str], *, past: bool = False) -> None:
         self.namespaces = tuple(namespaces)
+        self.past = past
+        # What was worded otherwise at the time that the question is about.
+        self.reworded: dict[int, Reworded] = {}
         self.since = 0
         self.tags: dict[int, frozenset[str]] = {}
         # What the keyword channel found out about words, until something changes: questions have many in common.
@@ -154,6 +163,12 @@ class Rows:
         self.holding.clear()
         self.counts.clear()
 
+    def reword(self, c: apsw.Connection, at: datetime | None) -> None:
+        """Go back to the wordings of a time; None: to the present ones."""
+        if at is not None or self.reworded:
+            self.forget_words()
+        self.reworded = {} if at is None else wordings_at(c, at, self.namespaces)
+
     def find(self, seqs: Sequence[int] | Integers) -> RowNumbers:
         """Row numbers of these memories; unknown and dead ones are left out."""
         import numpy as np
@@ -169,17 +184,35 @@ class Rows:
         """Live memories that this caller may see now, whatever the filters."""
         import numpy as np
 
-        columns, now_ms = self.columns, to_ms(now) or 0
+        columns = self.columns
         spaces = np.array([self.known_code(name) for name in request.namespaces], dtype=np.int64)
         viewer = request.viewer_session or request.filters.session_id
         own = self._session_codes(viewer, request.namespaces)
         return (
             columns.alive
             & np.isin(columns.namespace, spaces)
-            & (columns.valid_from <= now_ms)
-            & (columns.valid_until > now_ms)
+            & self._valid(request, to_ms(now) or 0)
             & (~columns.private | np.isin(columns.session, own))
         )
+
+    def _valid(self, request: SearchRequest, now_ms: int) -> Mask:
+        """Memories whose time it is, or was.
+
+        Looking back, one begins with the time that somebody gave it, else when it happened or was stored, whichever is
+        earlier: what is stored today may have been so for years.
+        """
+        import numpy as np
+
+        columns = self.columns
+        if request.as_of is None:
+            begun = columns.valid_from <= now_ms
+            valid = begun & (columns.valid_until > now_ms) & ~columns.superseded
+        else:
+            at_ms = to_ms(request.as_of) or 0
+            earliest = np.minimum(columns.created, columns.happened)
+            begun = np.where(columns.valid_from > NEVER_BEGAN, columns.valid_from, earliest) <= at_ms
+            valid = begun & (columns.valid_until > at_ms)
+        return valid | (begun & columns.superseded) if "superseded" in request.include else valid
 
     def matching(self, request: SearchRequest) -> Mask:
         """Memories that pass the filters of the request."""
@@ -220,10 +253,11 @@ class Rows:
     def _read(self, c: apsw.Connection, since: int) -> Columns:
         import numpy as np
 
-        rows = all_rows(c, "rows_for_search", {"since": since, "namespaces": json.dumps(self.namespaces)})
-        given: list[tuple[Any, ...]] = list(zip(*rows, strict=True)) or [()] * 22
-        (seq, space, alive, kind, policy, target, hot, private, session, author, start, end, created, happened,
-         confidence, checked, uses, last, tags, size, head, asks) = given  # fmt: skip
+        asked = {"since": since, "namespaces": json.dumps(self.namespaces), "past": self.past}
+        rows = all_rows(c, "rows_for_search", asked)
+        given: list[tuple[Any, ...]] = list(zip(*rows, strict=True)) or [()] * 23
+        (seq, space, alive, superseded, kind, policy, target, hot, private, session, author, start, end, created,
+         happened, confidence, checked, uses, last, tags, size, head, asks) = given  # fmt: skip
         for number, own in zip(seq, tags, strict=True):
             if own != "[]":
                 self.tags[number] = frozenset(fold(tag) for tag in json.loads(own))
@@ -244,7 +278,8 @@ class Rows:
         )
         talks = [_place_in_talk(*told) for told in zip(space, session, head, author, strict=True)]
         return Columns(
-            seq=whole(seq), alive=flags(alive), namespace=coded(space), kind=coded(kind), policy=coded(policy),
+            seq=whole(seq), alive=flags(alive), superseded=flags(superseded),
+            namespace=coded(space), kind=coded(kind), policy=coded(policy),
             target=coded(target), hot=flags(hot), private=flags(private),
             session=coded(talk for talk, _ in talks),
             author=coded(author),

@@ -77,7 +77,7 @@ class Matrix:
         self._spaces: dict[str, int] = {}
         # Where the vectors' memories stand in the columns, computed once for each state of both.
         self._places: tuple[NDArray[np.bool_], RowNumbers] | None = None
-        self._places_of: tuple[int, int] = (-1, -1)
+        self._places_of: tuple[bool, int, int] = (False, -1, -1)
 
     def follow(self, c: apsw.Connection) -> None:
         """Take over the vectors of what changed. A changed memory without a vector now loses the one it had."""
@@ -93,7 +93,7 @@ class Matrix:
             self._drop(np.array(changed, dtype=np.int64))
         (count,) = only_row(c, "count_vectors_since", parameters)
         self._make_room(int(count))
-        found = iter(c.execute(sql["vectors_since"], parameters))
+        found = iter(c.execute(sql["vectors_since" if self.since else "all_vectors"], parameters))
         # Some at a time: all blobs at once beside the matrix would double the memory.
         while some := list(islice(found, _AT_ONCE)):
             end = self._used + len(some)
@@ -137,7 +137,7 @@ class Matrix:
     def _standing_in(self, rows: Rows) -> tuple[NDArray[np.bool_], RowNumbers]:
         import numpy as np
 
-        state = (rows.since, len(rows))
+        state = (rows.past, rows.since, len(rows))
         if self._places is None or self._places_of != state:
             seqs, known = self._seq[: self._used], rows.columns.seq
             place = np.minimum(np.searchsorted(known, seqs), max(len(known) - 1, 0))

@@ -106,7 +106,13 @@ def _holding(c: apsw.Connection, word: str, rows: Rows, seen: Mask) -> RowNumber
     held = rows.holding.get(word)
     if held is None:
         # In quotation marks nothing is an operator. The index cuts and stems the word as it did with the texts.
-        (found,) = only_row(c, "rows_with_words", {"match": '"' + word.replace('"', '""') + '"'})
+        asked = {"match": '"' + word.replace('"', '""') + '"'}
+        (found,) = only_row(c, "past_rows_with_words" if rows.past else "rows_with_words", asked)
         held = rows.find(np.fromstring(found or "", dtype=np.int64, sep=","))
+        if rows.reworded:
+            stems = set(stems_of(c, word))
+            other = rows.find(sorted(rows.reworded))
+            said = rows.find(sorted(seq for seq, then in rows.reworded.items() if stems and stems <= then.stems))
+            held = np.union1d(np.setdiff1d(held, other), said)
         rows.holding[word] = held
     return held[seen[held]]

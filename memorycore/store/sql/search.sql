@@ -1,20 +1,34 @@
 -- Statements of search. They read; only the ones on the vector index write.
 
 -- name: rows_for_search
--- All live memories as columns, without their texts: `state` tells the follower what to drop.
-SELECT m.seq, m.namespace, m.state = 'active', m.kind, m.policy, m.target, m.residence = 'hot', m.scope = 'session',
+-- All live memories as columns, without their texts, with `past` also those that are superseded; what is neither is for
+-- the follower to drop.
+SELECT m.seq, m.namespace, m.state = 'active' OR :past AND m.state = 'superseded', m.state = 'superseded', m.kind, m.policy, m.target, m.residence = 'hot', m.scope = 'session',
     m.session_id, m.author, ifnull(m.valid_from, -9223372036854775807), ifnull(m.valid_until, 9223372036854775807),
     m.created_at, ifnull(m.occurred_at, m.created_at), m.confidence, m.source ->> '$.status', m.use_count, m.last_used_at,
     m.tags, length(CAST(m.content AS BLOB)), substr(m.content, 1, 96),
     substr(rtrim(m.content, char(32, 9, 10, 12288)), -1) IN ('?', char(65311), char(1567))
 FROM memory m
 WHERE m.change_seq > :since AND m.namespace IN (SELECT value FROM json_each(:namespaces))
-    AND (:since > 0 OR m.state = 'active')
+    AND (:since > 0 OR m.state = 'active' OR :past AND m.state = 'superseded')
 ORDER BY m.seq;
 
 -- name: rows_with_words (all namespaces: the index of words knows none; rows that the caller may not see are dropped by seq)
 -- One text for all: many rows are read faster so.
 SELECT group_concat(rowid) FROM memory_text WHERE memory_text MATCH :match;
+
+-- name: past_rows_with_words (all namespaces: the same, in both indexes of words)
+SELECT group_concat(rowid) FROM (
+    SELECT rowid FROM memory_text WHERE memory_text MATCH :match
+    UNION ALL SELECT rowid FROM archive_text WHERE archive_text MATCH :match
+);
+
+-- name: wordings_at
+SELECT r.memory_seq, r.content, r.version, r.written_at, min(r.replaced_at)
+FROM revision r JOIN memory m ON m.seq = r.memory_seq
+WHERE r.replaced_at > :at AND m.state IN ('active', 'superseded')
+    AND m.namespace IN (SELECT value FROM json_each(:namespaces))
+GROUP BY r.memory_seq;
 
 -- name: texts_with_stem (all namespaces: a count that decides what is worth reading)
 SELECT doc FROM memory_vocab WHERE term = :stem;
@@ -64,10 +78,14 @@ WHERE e.fingerprint_id = :fingerprint_id AND m.change_seq > :since;
 -- name: changed_since (all namespaces: whose vectors are to be read again)
 SELECT seq FROM memory WHERE change_seq > :since;
 
--- name: vectors_since (all namespaces: kept apart by the column; answers are of one namespace, or filtered by seq)
+-- name: all_vectors (all namespaces: kept apart by the column; answers are of one namespace, or filtered by seq)
 SELECT e.memory_seq, e.vector, m.content, m.namespace, m.state = 'active' FROM embedding e JOIN memory m ON m.seq = e.memory_seq
-WHERE e.fingerprint_id = :fingerprint_id AND m.change_seq > :since
-ORDER BY e.memory_seq, e.part;
+WHERE e.fingerprint_id = :fingerprint_id AND m.change_seq > :since;
+
+-- name: vectors_since (all namespaces: the same for the few that changed, which CROSS JOIN makes the start)
+SELECT e.memory_seq, e.vector, m.content, m.namespace, m.state = 'active'
+FROM memory m CROSS JOIN embedding e ON e.memory_seq = m.seq
+WHERE e.fingerprint_id = :fingerprint_id AND m.change_seq > :since;
 
 -- name: vectors_by_seq (all namespaces: asked for with rows that were filtered already)
 SELECT e.memory_seq, e.vector, m.content FROM embedding e JOIN memory m ON m.seq = e.memory_seq
