@@ -11,7 +11,7 @@ from memorycore.domain.memory import Draft, Memory
 from memorycore.search.neighbours import Neighbour, Scout, Scouted, neighbours
 from memorycore.store import memories, vectors
 from memorycore.testing import HashingEmbedder
-from tests.homes import START, Home, fact
+from tests.homes import Home, fact
 
 EMBEDDER = HashingEmbedder()
 
@@ -119,7 +119,7 @@ def test_many_alike_of_another_session_do_not_hide_the_own_one(core: MemoryCore)
 
 
 @pytest.mark.parametrize("living", [True, False], ids=["living index", "vectors read for this call"])
-def test_both_ways_to_the_vectors_find_the_same(core: MemoryCore, living: bool) -> None:
+def test_both_ways_to_the_vectors_find_the_same(core: MemoryCore, *, living: bool) -> None:
     new = "The printer in room 7 was bought in York."
     found = near(core, new, scouted(core, new, living=living))
     assert len(found) == 8
@@ -139,7 +139,6 @@ def test_a_look_never_takes_uncommitted_rows_into_the_living_index(core: MemoryC
     assert core.recall("heron")["results"][0]["content"] == "The heron nests at pond 1."
 
 
-def test_the_rows_own_text_and_time_do_not_matter_for_an_empty_store(tmp_path: Path) -> None:
+def test_an_empty_store_has_no_neighbours(tmp_path: Path) -> None:
     with Home(tmp_path).core(long_lived=True, vectors=True) as empty:
         assert near(empty, "Nothing is here yet", scouted(empty, "Nothing is here yet")) == []
-        assert START == empty.rooms.clock()
