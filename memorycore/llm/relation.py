@@ -8,8 +8,10 @@ of answers or verdicts, the model must first show that it compares that text and
 from __future__ import annotations
 
 import json
+import re
 import secrets
 import tomllib
+from collections import Counter
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
@@ -26,6 +28,8 @@ if TYPE_CHECKING:
     from memorycore.llm.endpoint import ChatEndpoint
 
 DESTRUCTIVE = frozenset({"same", "refines", "supersedes"})
+_KEEPS_NUMBERS = frozenset({"same", "refines"})
+_DIGITS = re.compile(r"\d+")
 SCHEMA: dict[str, object] = {
     "type": "object",
     "properties": {"relation": {"type": "string", "enum": list(LABELS)}},
@@ -59,6 +63,8 @@ def ask_relation(endpoint: ChatEndpoint, old: str, new: str, *, new_mark: Callab
     first = ask("first", old, new)
     if first not in DESTRUCTIVE:
         return first
+    if first in _KEEPS_NUMBERS and not _keeps_numbers(old, new, alone=first == "same"):
+        return "different"
     if ask("second", new, old) != first:
         return "different"
     sentence = str(_framings()["control"]["sentence"])
@@ -71,6 +77,12 @@ def speaks_of_verdicts(text: str) -> bool:
     """Whether a text holds a word that could be meant for the model. Wide on purpose: a hit costs one more call."""
     folded = fold(text)
     return any(word in folded for word in _words())
+
+
+def _keeps_numbers(old: str, new: str, *, alone: bool) -> bool:
+    """Whether all numbers of ``old`` stand in ``new``; ``alone``: and no others. No model is believed against that."""
+    before, after = (Counter(_DIGITS.findall(fold(text))) for text in (old, new))
+    return before == after if alone else before <= after
 
 
 def _ask(endpoint: ChatEndpoint, framing: str, in_order: tuple[str, ...], mark: str) -> Relation:

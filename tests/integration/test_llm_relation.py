@@ -42,6 +42,24 @@ def test_two_opinions_change_nothing(second: str) -> None:
         assert relation(served) == "different"
 
 
+@pytest.mark.parametrize(
+    ("word", "old", "new"),
+    [
+        ("same", "The gate code is 4711.", "The gate code is 4712."),
+        ("same", "The lift holds 8 people.", "The lift holds 8 people, 600 kg."),
+        ("refines", "端口是 5432。", "新库的端口是５４３３。"),
+    ],
+)
+def test_no_model_is_believed_that_two_numbers_are_one(word: str, old: str, new: str) -> None:
+    with stub(always(word)) as served:
+        assert relation(served, old, new) == "different"
+
+
+def test_a_detail_with_a_number_of_its_own_refines() -> None:
+    with stub(always("refines")) as served:
+        assert relation(served, "The lift holds 8 people.", "The lift holds 8 people, 600 kg.") == "refines"
+
+
 def test_a_second_answer_that_is_none_is_an_error_and_no_verdict() -> None:
     answers = [label("same"), says("same or refines")]
     with stub(lambda _: answers.pop(0)) as served, pytest.raises(LlmError, match="bad_answer"):
