@@ -64,6 +64,11 @@ def normalise_for_compare(text: str) -> str:
     return folded.rstrip(".") or folded
 
 
+def level(text: str) -> str:
+    """Width, composition, script and punctuation variants folded, case kept: for readers that tell names by capitals."""
+    return unicodedata.normalize("NFKC", text.translate(_PUNCTUATION)).translate(_PUNCTUATION).translate(_simplified())
+
+
 def norm_hash(text: str) -> str:
     """SHA-256 hex of the compared form."""
     return hashlib.sha256(normalise_for_compare(text).encode("utf-8")).hexdigest()

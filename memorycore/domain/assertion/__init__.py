@@ -1,0 +1,210 @@
+"""A text read as an assertion: typed tokens with polarity, cues, and where the predicate begins."""
+
+from dataclasses import dataclass
+from functools import cache, cached_property, lru_cache
+
+from memorycore.domain.assertion.tokens import Token, scan
+from memorycore.domain.assertion.words import table
+from memorycore.domain.text import normalise_for_compare
+
+CONTENT = frozenset(
+    {"verb", "noun", "adjective", "word", "char", "name", "name?", "num", "date", "time", "code", "contrast", "keep"}
+)
+SOFT = frozenset({"soft", "prep", "conj"})
+_ARGUMENT = CONTENT | SOFT
+READ_CHARS = 4000
+"""Beyond this a text is a document; what lies behind is compared as a whole."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Term:
+    """A content token with its polarity; ``denied`` when a negation covers it."""
+
+    token: Token
+    text: str
+    denied: bool = False
+    subject: bool = False
+    """It stands before the predicate."""
+    condition: bool = False
+    """It stands in a condition: if, when, unless."""
+
+    @property
+    def key(self) -> str:
+        return self.token.key
+
+    @property
+    def kind(self) -> str:
+        return self.token.kind
+
+
+@dataclass(frozen=True, kw_only=True)
+class Assertion:
+    """What a text says, as far as rules can read it."""
+
+    text: str
+    form: str
+    language: str
+    tokens: tuple[Token, ...]
+    terms: tuple[Term, ...]
+    """Content and soft words in order."""
+    cues: dict[str, tuple[str, ...]]
+    """Cue → words that showed it."""
+    modals: frozenset[str]
+    quantifiers: frozenset[str]
+    past: bool
+    cut: bool
+    """The text was longer than is read."""
+
+    @cached_property
+    def content(self) -> tuple[Term, ...]:
+        return tuple(term for term in self.terms if term.kind not in SOFT)
+
+    @cached_property
+    def keys(self) -> frozenset[str]:
+        return frozenset(term.key for term in self.content)
+
+    @cached_property
+    def negations(self) -> int:
+        return sum(term.denied for term in self.content)
+
+
+@lru_cache(maxsize=4096)
+def assertion_of(text: str) -> Assertion:
+    """Read a text. Never fails; texts beyond ``READ_CHARS`` are read up to there."""
+    tokens, levelled, language = scan(text[:READ_CHARS])
+    head = _predicate(tokens, language)
+    return Assertion(
+        text=levelled,
+        form=normalise_for_compare(text),
+        language=language,
+        tokens=tuple(tokens),
+        terms=tuple(_terms(tokens, levelled, head, suffixed=language in {"ja", "ko"})),
+        cues=_cues(tokens, levelled),
+        modals=frozenset(token.key for token in tokens if token.kind == "modal"),
+        quantifiers=frozenset(token.key for token in tokens if token.kind == "quantifier"),
+        past=_is_past(tokens),
+        cut=len(text) > READ_CHARS,
+    )
+
+
+def _cues(tokens: list[Token], text: str) -> dict[str, tuple[str, ...]]:
+    found: dict[str, tuple[str, ...]] = {}
+    for token in tokens:
+        if token.kind == "cue":
+            found[token.key] = (*found.get(token.key, ()), text[token.start : token.end])
+    return found
+
+
+def _is_past(tokens: list[Token]) -> bool:
+    """Whether the first verb is in the past and no auxiliary makes it a participle."""
+    for place, token in enumerate(tokens):
+        if token.kind in {"verb", "word"} and token.past:
+            before = tokens[place - 1] if place else None
+            return before is None or not (before.kind == "be" or before.key in {"have", "aux"})
+        if token.kind in {"verb", "be"} and not token.past:
+            return False
+        if token.kind == "be":
+            return True
+    return False
+
+
+def _predicate(tokens: list[Token], language: str) -> int:
+    """Index of the token where the predicate begins."""
+    if language in {"ja", "ko"}:
+        return _after_topic(tokens, language)
+    for place, token in enumerate(tokens):
+        if token.kind in {"be", "modal"} or (token.kind == "verb" and not _is_noun_here(tokens, place, language)):
+            return place
+        if token.kind == "neg" and place and language != "zh":
+            return place
+        if language == "zh" and place and ((token.kind == "prep" and token.key in {"at", "to"}) or token.kind == "neg"):
+            return place
+    if language == "en":
+        for place, token in enumerate(tokens[1:], 1):
+            if token.kind == "word" and token.end - token.start > 3 and _looks_like_verb(tokens, place):  # noqa: PLR2004 "its"
+                return place
+    last = [place for place, token in enumerate(tokens) if token.kind in {"num", "time"}]
+    return last[-1] if last else len(tokens)
+
+
+def _is_noun_here(tokens: list[Token], place: int, language: str) -> bool:
+    """A verb's form in a noun's place: "the plan", "Bus drives", "start time"."""
+    if language == "zh":
+        return False
+    before = tokens[place - 1] if place else None
+    if _is_gerund(tokens[place]) and (before is None or before.kind != "be"):
+        return True
+    after = tokens[place + 1] if place + 1 < len(tokens) else None
+    if (
+        before is not None
+        and (
+            before.kind in {"func", "soft", "prep"}
+            and before.key
+            in {"article", "our", "we", "he", "she", "they", "i", "you", "it", "of", "this", "for", "from", "at", "by"}
+            and before.end - before.start != 1
+        )
+        and before.key != "aux"
+    ):
+        return before.key not in {"we", "he", "she", "they", "i", "you", "it"}
+    return place == 0 and after is not None and after.kind in {"be", "noun", "verb", "modal"}
+
+
+def _is_gerund(token: Token) -> bool:
+    return token.kind == "verb" and token.gerund
+
+
+def _looks_like_verb(tokens: list[Token], place: int) -> bool:
+    token = tokens[place]
+    return token.past or (tokens[place - 1].kind in {"name", "name?", "noun"} and place + 1 < len(tokens))
+
+
+def _after_topic(tokens: list[Token], language: str) -> int:
+    marks = {"ja": {"joshi"}, "ko": {"josa"}}[language]
+    for place, token in enumerate(tokens):
+        if token.kind == "func" and token.key in marks and token.end - token.start == 1:
+            return place
+    return 0
+
+
+@cache
+def _denying() -> dict[str, str]:
+    return table("relations")["denies"]
+
+
+def _terms(tokens: list[Token], text: str, head: int, *, suffixed: bool) -> list[Term]:
+    """Content and soft tokens with polarity, subject and condition marks."""
+    terms: list[Term] = []
+    denied = condition = False
+    for place, token in enumerate(tokens):
+        if token.kind == "neg":
+            if suffixed and (last := _last_content(terms)) is not None:
+                terms[last] = _flipped(terms[last])
+            else:
+                denied = not denied
+        elif token.kind == "punct" and token.key in ",.;:!?":
+            denied = condition = False
+        elif token.kind == "cue" and token.key == "condition":
+            condition = True
+        elif token.kind in _ARGUMENT:
+            base = _denying().get(token.key)
+            flips = denied and token.kind in CONTENT
+            term = Term(
+                token=token._replace(key=base) if base else token,
+                text=text[token.start : token.end],
+                denied=flips != bool(base),
+                subject=place < head,
+                condition=condition,
+            )
+            terms.append(term)
+            denied = denied and not flips
+    return terms
+
+
+def _last_content(terms: list[Term]) -> int | None:
+    return next((place for place in reversed(range(len(terms))) if terms[place].kind in CONTENT), None)
+
+
+def _flipped(term: Term) -> Term:
+    return Term(
+        token=term.token, text=term.text, denied=not term.denied, subject=term.subject, condition=term.condition
+    )

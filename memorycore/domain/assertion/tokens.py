@@ -1,0 +1,387 @@
+"""Cut a text into typed tokens: amounts, dates, times, codes, names, known concepts, small words, the rest."""
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from functools import cache
+from typing import NamedTuple
+
+from memorycore.domain.assertion.amounts import NUMERAL, Amount, Unit, chinese, longest_unit, measure, units
+from memorycore.domain.assertion.moments import moment_at
+from memorycore.domain.assertion.words import CJK, LATIN, Entry, Words, guess_latin, lemma, table, words
+from memorycore.domain.text import level, script_class
+
+
+class Token(NamedTuple):
+    """One token. ``start`` and ``end`` are places in the levelled text; ``key`` is equal for equal meanings."""
+
+    kind: str
+    key: str
+    start: int
+    end: int
+    dimension: str = ""
+    past: bool = False
+    gerund: bool = False
+
+
+_LANGUAGE = {"han": "zh", "kana": "ja", "hangul": "ko"}
+_IS_CJK = re.compile(r"[\u2e80-\u2fdf\u3005-\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff]")
+_WORD = re.compile(
+    r"[^\W\d_\u2e80-\u9fff\uac00-\ud7af]+n't\b|[^\W\d_\u2e80-\u9fff\uac00-\ud7af]+(?:'(?!s\b|ll\b|re\b|ve\b|d\b|m\b)[^\W\d_]+)*|'(?:s|m|re|ve|ll|d)\b"
+)
+_FRENCH_CLITIC = re.compile(r"(?:[cdjlmnst]|qu|jusqu|lorsqu|puisqu)'(?=\w)")
+_SOLID = re.compile(
+    r"https?://[^\s,;)\"'\u3000-\u9fff]+"
+    r"|[\w.+-]+@[\w-]+(?:\.[\w-]+)+"
+    r"|(?:~|\.{1,2}|[a-z]:)?[/\\][a-z0-9_.@%+~*-]+(?:[/\\][a-z0-9_.@%+~*-]*)*"
+    r"|[a-z0-9_.-]*[a-z_][a-z0-9_.-]*(?:/[a-z0-9_.-]+)+"
+    r"|\d+(?:\.\d+){2,}"
+    r"|v\d+(?:\.\d+)*(?![a-z])"
+    r"|[a-z0-9_]+(?:[-_.#:][a-z0-9_]+)*[a-z0-9]|[a-z]\d+"
+)
+_ORDINAL = re.compile(r"(\d+)(?:st|nd|rd|th)(?![a-z])")
+_NUMBER = re.compile(r"\d+(?:[,' ]\d{3})+(?:\.\d+)?(?!\d)|\d+(?:\.\d+)?")
+_CONTINENTAL = re.compile(r"\d{1,3}(?:[. ]\d{3})+(?:,\d+)?(?!\d)|\d+(?:,\d+)?")
+_PERCENT = re.compile(r"百分之([零一二三四五六七八九十百点]+|\d+(?:\.\d+)?)")
+_CURRENCY = {"$": "$", "€": "€", "£": "£", "¥": "元", "￥": "元"}
+_LARGE = {"万": 10_000, "亿": 100_000_000, "千": 1000, "百": 100, "万亿": 10**12, "만": 10_000, "억": 100_000_000}
+_RATES = {"day": "daily", "week": "weekly", "month": "monthly", "year": "yearly", "hour": "hourly", "night": "nightly"}
+_PARTS = re.compile(
+    r"凌晨|清晨|早上|早晨|上午|中午|下午|傍晚|晚上|夜里|晚|早|午前|午後|오전|오후|北京|东京|日本时|韩国时|伦敦时|纽约时|柏林时|巴黎时"
+)
+_OF_WORDS = re.compile(r"(?:half|quarter) past |quarter to |(?:noon|midnight)\b|q[1-4]\b")
+_NOT_A_CODE = frozenset("-_.#:")
+
+
+def language_of(text: str) -> str:
+    """The language a levelled, folded text is read in, one of ``LATIN`` and ``CJK``."""
+    script = script_class(text)
+    if script in _LANGUAGE:
+        return _LANGUAGE[script]
+    votes = Counter(
+        language for word in _WORD.findall(text[:2000].replace("'", " ")) for language in guess_latin().get(word, ())
+    )
+    best = max(LATIN, key=lambda language: votes[language])
+    return best if votes[best] > votes["en"] else "en"
+
+
+class Scan:
+    """One pass over a text. A class since every step needs the text, its vocabulary and what was found before."""
+
+    def __init__(self, text: str) -> None:
+        self.cased = level(text)
+        self.text = "".join(
+            folded if len(folded := character.casefold()) == 1 else character for character in self.cased
+        )
+        self.language = language_of(self.text)
+        self.own = words(self.language)
+        self.latin = self.own if self.language in LATIN else words("en")
+        self.cjk = self.own if self.language in CJK else words("zh")
+        self.latin_language = self.language if self.language in LATIN else "en"
+        self.found: list[Token] = []
+        self.cuts = dict(self._pattern_cues())
+
+    def _pattern_cues(self) -> Iterator[tuple[int, tuple[int, str]]]:
+        for name, pattern in self.own.patterns.items():
+            for match in pattern.finditer(self.text):
+                if match.end() > match.start():
+                    yield match.start(), (match.end(), name)
+
+    def tokens(self) -> list[Token]:
+        place = 0
+        while place < len(self.text):
+            place = self._step(place)
+        return self.found
+
+    def _step(self, place: int) -> int:
+        character = self.text[place]
+        if character.isspace():
+            return place + 1
+        if place in self.cuts:
+            end, cue = self.cuts[place]
+            if cue != "end":  # what ends stays to be compared: "no longer eats fish"
+                return self._add("cue", cue, place, end)
+            self._add("cue", cue, place, end)
+        if _IS_CJK.match(character):
+            return self._cjk(place)
+        if character.isdigit() or character in _CURRENCY or (character == "-" and self._minus(place)):
+            return self._digits(place)
+        if character.isalpha() or character in "'~/\\.":
+            return self._letters(place)
+        return self._add("punct", character, place, place + 1)
+
+    def _add(self, kind: str, key: str, start: int, end: int, *, dimension: str = "", past: bool = False) -> int:
+        gerund = kind == "verb" and self.text.endswith("ing", start, end)
+        self.found.append(Token(kind, key, start, end, dimension, past, gerund))
+        return end
+
+    def _minus(self, place: int) -> bool:
+        before = self.text[place - 1] if place else " "
+        return before in " (:" and self.text[place + 1 : place + 2].isdigit()
+
+    # Digits
+
+    def _digits(self, place: int) -> int:
+        if moment := moment_at(self.text, place):
+            return self._add(moment.kind, moment.key, place, moment.end, dimension=moment.zone)
+        currency = _CURRENCY.get(self.text[place], "")
+        start = place + 1 if currency or self.text[place] == "-" else place
+        while start < len(self.text) and self.text[start] == " " and currency:
+            start += 1
+        number = (_CONTINENTAL if self.language in {"fr", "de", "es"} else _NUMBER).match(self.text, start)
+        if number is None:
+            return self._add("punct", self.text[place], place, place + 1)
+        end, unit = self._unit_after(number.end())
+        if unit is None and (solid := self._solid(start, number.end())):
+            return solid
+        return self._amount(place, number, (end, unit or (units()[currency] if currency else None)))
+
+    def _amount(self, place: int, number: re.Match[str], unit: tuple[int, Unit | None]) -> int:
+        digits = number[0].replace(" ", "").replace("'", "")
+        if self.language in {"fr", "de", "es"}:
+            digits = digits.replace(".", "").replace(",", ".")
+        end, found = unit
+        text = self.text
+        if ordinal := _ORDINAL.match(text, number.start()):
+            return self._add("num", f"#{int(ordinal[1])}", place, ordinal.end())
+        value = float(digits.replace(",", ""))
+        after = number.end() + (text[number.end() : number.end() + 1] == " ")
+        if (large := _LARGE.get(text[after : after + 1])) and not text[place].isalpha():
+            value *= large
+            end, other = self._unit_after(after + 1)
+            found = other or found
+        elif text[number.end() : number.end() + 1] == "k" and found is None:
+            value, end = value * 1000, number.end() + 1
+        if text[place] == "-":
+            value = -value
+        if found is None and "." in digits and value >= 0:
+            return self._add("num", f"#v{digits}", place, max(end, number.end()))  # a version: 4.2 is not 4.20
+        return self._quantity(place, max(end, number.end()), measure(value, found))
+
+    def _quantity(self, place: int, end: int, amount: Amount) -> int:
+        self._add("num", amount.key, place, end, dimension=amount.dimension)
+        rate = re.match(r" ?(?:a|an|per|/|each|every) ?(day|week|month|year|hour|night)\b", self.text[end : end + 16])
+        if rate:
+            return self._add("adjective", _RATES[rate[1]], end, end + rate.end())
+        return end
+
+    def _unit_after(self, place: int) -> tuple[int, Unit | None]:
+        """The end and the unit that follow a number, perhaps after a blank, a hyphen or 多."""
+        start = place + (self.text[place : place + 1] in {" ", "-"} and place < len(self.text))
+        for length in range(min(longest_unit(), len(self.text) - start), 0, -1):
+            name = self.text[start : start + length]
+            unit = units().get(name)
+            if unit is None:
+                continue
+            following = self.text[start + length : start + length + 1]
+            if name[-1].isascii() and name[-1].isalpha() and (following.isalnum() and following.isascii()):
+                continue
+            if len(name) == 1 and name.isascii() and name.isalpha() and start > place and self.text[place] == "-":
+                continue  # "A-1 b"
+            return start + length, unit
+        return place, None
+
+    def _solid(self, start: int, least: int) -> int:
+        """A code, path or address at a place: something with letters and digits that must match to the character."""
+        found = _SOLID.match(self.text, start)
+        if found is None or found.end() <= least:
+            return 0
+        word = found[0].rstrip("._-:")
+        if word.isdigit() or re.fullmatch(r"\d+-[a-z]+", word) or _ORDINAL.fullmatch(word):
+            return 0
+        if not (any(map(str.isdigit, word)) or any(sign in word for sign in "/\\@.:_")):
+            return 0
+        return self._add("code", word, start, start + len(word))
+
+    # Letters
+
+    def _letters(self, place: int) -> int:
+        if (_OF_WORDS.match(self.text, place) or self._may_be_month(place)) and (moment := moment_at(self.text, place)):
+            return self._add(moment.kind, moment.key, place, moment.end, dimension=moment.zone)
+        if solid := self._solid(place, place + 1):
+            return solid
+        word = _WORD.match(self.text, place)
+        if word is None:
+            return self._add("punct", self.text[place], place, place + 1)
+        if self.language == "fr" and (clitic := _FRENCH_CLITIC.match(self.text, place)):
+            return self._add("func", clitic[0], place, clitic.end())
+        if number := self._worded_number(place):
+            return number
+        return self._known_words(place) or self._unknown(place, word.end())
+
+    def _may_be_month(self, place: int) -> bool:
+        return self.text[place : place + 3] in _month_beginnings()
+
+    def _upcoming(self, place: int, count: int) -> list[tuple[str, int]]:
+        """The next words with their ends, joined by blanks or hyphens only."""
+        found: list[tuple[str, int]] = []
+        at = place
+        while len(found) < count and (word := _WORD.match(self.text, at)):
+            found.append((word[0], word.end()))
+            at = word.end() + (self.text[word.end() : word.end() + 1] in {" ", "-"})
+            if at == word.end() and self.text[at : at + 1] != "'":
+                break
+        return found
+
+    def _known_words(self, place: int) -> int:
+        upcoming = self._upcoming(place, 7)
+        if not upcoming:
+            return 0
+        plain = tuple(word for word, _ in upcoming)
+        stems = tuple(lemma(word, self.latin_language, self.latin.irregular) for word in plain)
+        best: tuple[int, Entry] | None = None
+        for index, given in ((self.latin.exact, plain), (self.latin.stems, stems)):
+            for phrase, entry in index.get(given[0], ()):
+                if given[: len(phrase)] == phrase and (best is None or len(phrase) > best[0]):
+                    best = (len(phrase), entry)
+                    break
+        if best is None:
+            return 0
+        length, entry = best
+        return self._entry(
+            entry, place, upcoming[length - 1][1], past=self._is_past(plain[length - 1], stems[length - 1])
+        )
+
+    def _is_past(self, word: str, stem: str) -> bool:
+        return self.latin_language == "en" and (
+            (word.endswith("ed") and word != stem) or word in {"was", "were"} or self._irregular_past(word)
+        )
+
+    def _irregular_past(self, word: str) -> bool:
+        base = self.latin.irregular.get(word)
+        return base is not None and table("en")["irregular"][base][0] == word and word not in {"has", "lying", "dies"}
+
+    def _entry(self, entry: Entry, start: int, end: int, *, past: bool = False) -> int:
+        if entry.kind in {"neg", "modal"} and entry.key in {"not", "mustnot"} and self._standing(start):
+            ordering = self.text[start:end] in {"never", "do not", "don't"}
+            if ordering and not self._opens_clause():
+                return self._add("neg", "not", start, end)
+            if ordering:
+                return self._add("modal", "mustnot", start, end)
+        return self._add(entry.kind, entry.key, start, end, past=past)
+
+    def _standing(self, start: int) -> bool:
+        return self.text[start].isascii()
+
+    def _opens_clause(self) -> bool:
+        return not self.found or self.found[-1].kind == "punct"
+
+    def _unknown(self, place: int, end: int) -> int:
+        word = self.text[place:end]
+        stem = lemma(word, self.latin_language, self.latin.irregular)
+        upper = self.cased[place].isupper()
+        if upper and self.found and self.found[-1].kind != "punct" and self.language != "de":
+            return self._add("name", word, place, end)
+        if upper and self.language != "de":
+            return self._add("name?", stem, place, end)
+        return self._add("word", stem, place, end, past=self._is_past(word, stem))
+
+    def _worded_number(self, place: int) -> int:
+        values, multipliers = _numerals(self.latin_language)
+        total, current, end = 0.0, 0.0, 0
+        half = re.compile(r"half (?:an? )?(?=hour|day|dozen|year|litre|liter|kilo|mile)").match(self.text, place)
+        if half:
+            finish, unit = self._unit_after(half.end())
+            return self._quantity(place, finish, measure(0.5, unit)) if unit else 0
+        for word, finish in self._upcoming(place, 8):
+            if word in values:
+                current, end = current + values[word], finish
+            elif word in multipliers:
+                current, end = (current or 1) * multipliers[word], finish
+                if multipliers[word] >= 1000:  # noqa: PLR2004 thousand ends a group
+                    total, current = total + current, 0.0
+            elif not (word == "and" and end):
+                break
+        if not end:
+            return self._single_unit(place)
+        finish, unit = self._unit_after(end)
+        return self._quantity(place, finish, measure(total + current, unit))
+
+    def _single_unit(self, place: int) -> int:
+        """``an hour`` is one hour."""
+        found = re.compile(r"an? (hour|minute|day|week|month|year|second)\b").match(self.text, place)
+        if found is None:
+            return 0
+        return self._quantity(place, found.end(), measure(1.0, units()[found[1]]))
+
+    # Scripts without blanks
+
+    def _cjk(self, place: int) -> int:
+        piece = self._piece(place)
+        longest = len(piece[0]) if piece else 0
+        if (NUMERAL.match(self.text, place) or _PARTS.match(self.text, place)) and (
+            moment := moment_at(self.text, place)
+        ):
+            if moment.end - place > longest or moment.kind == "time":
+                return self._add(moment.kind, moment.key, place, moment.end, dimension=moment.zone)
+        if percent := _PERCENT.match(self.text, place):
+            value = chinese(percent[1]) if NUMERAL.fullmatch(percent[1]) else None
+            return self._quantity(
+                place,
+                percent.end(),
+                measure(value or float(percent[1]) if percent[1][0].isdigit() else value or 0, units()["%"]),
+            )
+        if number := self._cjk_number(place, longest):
+            return number
+        if piece:
+            return self._entry(piece[1], place, place + longest)
+        return self._add("char", self.text[place], place, place + 1)
+
+    def _piece(self, place: int) -> tuple[str, Entry] | None:
+        for piece, entry in self.cjk.pieces.get(self.text[place], ()):
+            if self.text.startswith(piece, place) and not self._cut_short(piece, entry, place):
+                return piece, entry
+        return None
+
+    def _cut_short(self, piece: str, entry: Entry, place: int) -> bool:
+        """A Korean particle stands at the end of a word, a Japanese one not at its beginning."""
+        if self.language == "ko" and entry.kind in {"func", "prep", "quantifier", "contrast"} and len(piece) < 3:  # noqa: PLR2004 longer ones are words
+            following = self.text[place + len(piece) : place + len(piece) + 1]
+            before = self.text[place - 1 : place] if place else " "
+            return bool(_IS_CJK.match(following)) or before == " "
+        return False
+
+    def _cjk_number(self, place: int, longest: int) -> int:
+        text = self.text
+        if text[place] == "半" and longest <= 1:
+            end, unit = self._unit_after(place + 1)
+            return self._quantity(place, end, measure(0.5, unit)) if unit else 0
+        numeral = NUMERAL.match(text, place)
+        if numeral is None or longest > len(numeral[0]) or (longest > 1 and longest == len(numeral[0])):
+            return 0
+        value = chinese(numeral[0])
+        if value is None:
+            return 0
+        if text.startswith("个半", numeral.end()):
+            end, unit = self._unit_after(numeral.end() + 2)
+            return self._quantity(place, end, measure(value + 0.5, unit)) if unit else 0
+        end, unit = self._unit_after(numeral.end())
+        ordinal = place > 0 and text[place - 1] in "第号"
+        several = len(numeral[0]) > 1 and any(step in numeral[0] for step in "十百千万亿")
+        if unit is None and not ordinal and not several and not (len(numeral[0]) == 1 and self._ends(numeral.end())):
+            return 0
+        return self._quantity(place, end, measure(value, unit))
+
+    def _ends(self, place: int) -> bool:
+        return place >= len(self.text) or not self.text[place].isalnum()
+
+
+@cache
+def _numerals(language: str) -> tuple[dict[str, float], dict[str, float]]:
+    numerals = table("numerals")
+    values = {word: value for word, value in numerals["values"].get(language, {}).items() if word != "once"}
+    return values, numerals["multipliers"].get(language, {})
+
+
+@cache
+def _month_beginnings() -> frozenset[str]:
+    return frozenset(name[:3] for names in table("numerals")["months"]["names"] for name in names)
+
+
+def scan(text: str) -> tuple[list[Token], str, str]:
+    """Tokens of a text, the levelled text they point into, and its language."""
+    one = Scan(text)
+    return one.tokens(), one.cased, one.language
+
+
+__all__ = ["Token", "Words", "language_of", "scan"]

@@ -1,0 +1,158 @@
+"""The judge's vocabulary, read from ``domain/vocabulary/judge.*.toml`` and indexed for a scan of a text.
+
+Two kinds of words: small words of one language (``judge.<language>.toml``), compared as written, and concepts with
+their words in all languages (``judge.concepts.toml``), compared by stem. The longest entry wins.
+"""
+
+import re
+import tomllib
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cache, lru_cache
+from importlib.resources import files
+from typing import Any, NamedTuple
+
+from memorycore.domain.text import fold
+
+LATIN = ("en", "fr", "de", "es")
+CJK = ("zh", "ja", "ko")
+_COLUMNS = ("en", "zh", "ja", "ko", "fr", "de", "es")
+_ALIASES = 4  # a concept may have as many one-character words without being refused
+
+
+class Entry(NamedTuple):
+    """What a word is: its kind (``verb``, ``noun``, ``neg``, ``cue`` …) and its key within the kind."""
+
+    kind: str
+    key: str
+
+
+@dataclass(slots=True)
+class Words:
+    """Vocabulary of one language, by the first word (Latin scripts) or first character (scripts without blanks)."""
+
+    exact: dict[str, list[tuple[tuple[str, ...], Entry]]] = field(
+        default_factory=dict[str, list[tuple[tuple[str, ...], Entry]]]
+    )
+    stems: dict[str, list[tuple[tuple[str, ...], Entry]]] = field(
+        default_factory=dict[str, list[tuple[tuple[str, ...], Entry]]]
+    )
+    pieces: dict[str, list[tuple[str, Entry]]] = field(default_factory=dict[str, list[tuple[str, Entry]]])
+    irregular: dict[str, str] = field(default_factory=dict[str, str])
+    patterns: dict[str, re.Pattern[str]] = field(default_factory=dict[str, re.Pattern[str]])
+    small: frozenset[str] = frozenset()
+    """Words of one language that tell it from others."""
+
+
+@cache
+def table(name: str) -> dict[str, Any]:
+    source = (files("memorycore.domain") / "vocabulary" / f"judge.{name}.toml").read_text(encoding="utf-8")
+    return tomllib.loads(source)
+
+
+@cache
+def words(language: str) -> Words:
+    """Load and index one language; once per process."""
+    result = Words()
+    grammar = table(language)
+    result.patterns = {name: re.compile(pattern) for name, pattern in grammar.get("patterns", {}).items()}
+    for base, forms in grammar.get("irregular", {}).items():
+        result.irregular |= dict.fromkeys(forms, base)
+    small: set[str] = set()
+    for kind, key, entry in _small_words(grammar):
+        if language in CJK:
+            _add_piece(result, entry, Entry("word", entry) if kind == "keep" else Entry(kind, key))
+        else:
+            phrase = tuple(entry.split())
+            small.update(phrase)
+            result.exact.setdefault(phrase[0], []).append((phrase, Entry(kind, key)))
+    for kind, key, entry in _concepts(language):
+        if language in CJK:
+            _add_piece(result, entry, Entry(kind, key))
+        else:
+            phrase = tuple(lemma(word, language, result.irregular) for word in entry.split())
+            result.stems.setdefault(phrase[0], []).append((phrase, Entry(kind, key)))
+    for index in (result.exact, result.stems, result.pieces):
+        for entries in index.values():
+            # Stable: small words stay before concepts of their length, and kept words come behind both.
+            entries.sort(key=lambda pair: (-len(pair[0]), pair[1].kind == "word"))
+    result.small = frozenset(small)
+    return result
+
+
+def _small_words(grammar: dict[str, Any]) -> Iterator[tuple[str, str, str]]:
+    for kind, keys in grammar.items():
+        if kind not in {"patterns", "irregular"}:
+            for key, entries in keys.items():
+                for entry in entries:
+                    yield kind, key, fold(entry)
+
+
+def _concepts(language: str) -> Iterator[tuple[str, str, str]]:
+    column = _COLUMNS.index(language)
+    for kind, rows in table("concepts").items():
+        for row in rows:
+            columns = row.split("|")
+            key = fold(columns[0].split(",")[0].strip())
+            for entry in columns[column].split(","):
+                if word := fold(entry.strip()):
+                    yield kind, key, word
+
+
+def _add_piece(result: Words, piece: str, entry: Entry) -> None:
+    result.pieces.setdefault(piece[0], []).append((piece, entry))
+
+
+_FOREIGN_ENDINGS = re.compile(
+    r"(?:ements?|ations?|euses?|ières?|ées?|és|ions|ent|ant|ant|ons|ez|er|es|en|em|et|te|st|as|os|an|ar|ir|e|s|n|t|a|o|x)$"
+)
+_SHORTEST_STEM = 4
+
+
+@lru_cache(maxsize=8192)
+def _stem(word: str, language: str) -> str:
+    if language == "en":
+        return _english(word)
+    cut = _FOREIGN_ENDINGS.sub("", word)
+    return cut if len(cut) >= _SHORTEST_STEM else word
+
+
+def lemma(word: str, language: str, irregular: dict[str, str]) -> str:
+    """The form under which inflected forms of a word meet. Rough: it need not be a word."""
+    return _stem(irregular.get(word, word), language)
+
+
+_VOWEL = re.compile(r"[aeiouy]")
+_SHORT = 4
+
+
+def _english(word: str) -> str:
+    """Plural, past and -ing taken off, British spelling folded with American: a light stemmer after Porter's step 1."""
+    if len(word) < _SHORT:
+        return word
+    if word.endswith("ies"):
+        word = word[:-3] + "y"
+    elif word.endswith(("sses", "shes", "ches", "xes", "zes")):
+        word = word[:-2]
+    elif word.endswith("s") and not word.endswith(("ss", "us", "is")):
+        word = word[:-1]
+    for ending in ("ing", "ied", "ed"):
+        base = word[: -len(ending)]
+        if word.endswith(ending) and len(base) > 2 and _VOWEL.search(base):  # noqa: PLR2004 "bring" and "red" stay
+            word = base + "y" if ending == "ied" else base
+            if word[-1] == word[-2] and word[-1] not in "lsz":
+                word = word[:-1]
+            break
+    word = re.sub(r"is(e|ation)?$", r"iz\1", word) if len(word) > 5 else word  # noqa: PLR2004 "noise" stays
+    word = re.sub(r"our$", "or", re.sub(r"tre$", "ter", word))
+    return word.removesuffix("e") or word
+
+
+@cache
+def guess_latin() -> dict[str, tuple[str, ...]]:
+    """Small words and the languages that have them, to tell which language a text is in."""
+    owners: dict[str, tuple[str, ...]] = {}
+    for language in LATIN:
+        for word in words(language).small:
+            owners[word] = (*owners.get(word, ()), language)
+    return owners

@@ -1,0 +1,60 @@
+"""A pair of assertions laid side by side, with what the words say about time and replacement."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from memorycore.domain.assertion import Assertion, Term, assertion_of
+from memorycore.domain.judge.alignment import Difference, Run, difference
+from memorycore.domain.judge.verdict import Evidence, evidence
+
+_STRONG = ("end", "correction", "change")
+_WEAK = ("since", "now")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Case:
+    old: Assertion
+    new: Assertion
+    diff: Difference
+
+    def said_newly(self, cue: str) -> str:
+        """The words of a cue that only the new text has, empty when there are none."""
+        before = {word.casefold() for word in self.old.cues.get(cue, ())}
+        words = [word for word in self.new.cues.get(cue, ()) if word.casefold() not in before]
+        return words[0] if words else ""
+
+    @cached_property
+    def change(self) -> Evidence | None:
+        """The sign that the new text takes the place of an old one."""
+        for cue in (*_STRONG, *_WEAK):
+            if word := self.said_newly(cue):
+                return evidence(f"cue_{cue}", new=word)
+        return None
+
+    @cached_property
+    def strong_change(self) -> bool:
+        return any(self.said_newly(cue) for cue in _STRONG)
+
+    @cached_property
+    def overlap(self) -> float:
+        """Shared content as a share of all content, 0..1."""
+        total = len(self.old.content) + len(self.new.content)
+        return 2 * len(self.diff.shared) / total if total else 0.0
+
+    @cached_property
+    def shared_predicate(self) -> int:
+        return sum(not new.subject for _, new in self.diff.shared)
+
+
+def case_of(old: str, new: str) -> Case:
+    one, other = assertion_of(old), assertion_of(new)
+    return Case(old=one, new=other, diff=difference(one, other))
+
+
+def snippet(terms: tuple[Term, ...], source: Assertion) -> str:
+    """The words of a run as they stand in the text."""
+    return source.text[terms[0].token.start : terms[-1].token.end] if terms else ""
+
+
+def differing(code: str, run: Run, case: Case) -> Evidence:
+    return evidence(code, snippet(run.old, case.old), snippet(run.new, case.new))

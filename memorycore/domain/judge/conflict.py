@@ -1,0 +1,103 @@
+"""Name what kind of slot differs where two assertions of one language differ."""
+
+from memorycore.domain.assertion import Term
+from memorycore.domain.judge.alignment import Run
+from memorycore.domain.judge.case import Case, differing
+from memorycore.domain.judge.relations import are_opposite, slots, words_of
+from memorycore.domain.judge.verdict import Evidence
+
+VALUES = frozenset({
+    "number", "unit", "date", "time", "timezone", "code", "name", "value", "polarity", "negation", "modality", "scope",
+})  # fmt: skip
+"""Slots in which a subject has one value: another value is incompatible."""
+_TYPED = {"num": "number", "date": "date", "time": "time", "code": "code"}
+_WORDS = frozenset({"noun", "adjective", "word", "char", "name", "name?", "contrast"})
+
+
+def slot_of(run: Run, case: Case) -> Evidence:
+    """The kind of slot that a replacement is in."""
+    return differing(_slot(run, case), run, case)
+
+
+def _slot(run: Run, case: Case) -> str:
+    if run.in_condition:
+        return "condition"
+    if run.in_subject:
+        return "period" if _all(run, {"date", "time"}) else "subject"
+    if any(are_opposite(one.key, other.key) for one in run.old for other in run.new):
+        return "polarity"
+    if typed := _typed_slot(run):
+        return typed
+    if _listed(run, words_of("attribute", "words")):
+        return "attribute"
+    if _listed(run, words_of("many", "roles")):
+        return "many"
+    if any(term.kind == "verb" for term in run.old) and any(term.kind == "verb" for term in run.new):
+        return "value" if _one_slot(run) else "action"
+    return _by_verb(run, case)
+
+
+def _all(run: Run, kinds: set[str]) -> bool:
+    return all(term.kind in kinds for term in (*run.old, *run.new))
+
+
+def _listed(run: Run, words: frozenset[str]) -> bool:
+    return any(term.key in words for term in run.old) and any(term.key in words for term in run.new)
+
+
+def _typed_slot(run: Run) -> str:
+    """Number, unit, date, time, time zone or code, when that is what stands in the place of the other."""
+    for kind, slot in _TYPED.items():
+        olds = [term for term in run.old if term.kind == kind]
+        news = [term for term in run.new if term.kind == kind]
+        if not olds or not news:
+            continue
+        if len(run.old) > len(olds) and len(run.new) > len(news):
+            return "attribute"  # another number of another thing
+        return _finer(slot, olds[0], news[0])
+    return ""
+
+
+def _finer(slot: str, old: Term, new: Term) -> str:
+    if slot == "number" and _digits(old) == _digits(new):
+        return "unit"
+    if slot == "time" and old.token.dimension != new.token.dimension:
+        return "timezone"
+    return slot
+
+
+def _digits(term: Term) -> str:
+    return "".join(filter(str.isdigit, term.text)) or term.key
+
+
+def _one_slot(run: Run) -> bool:
+    old, new = ({term.key for term in terms if term.kind == "verb"} for terms in (run.old, run.new))
+    return any(old & (states | events) and new & (states | events) for states, events in slots().values())
+
+
+def governing(run: Run, case: Case) -> Term | None:
+    """The verb whose object or complement a run is: the last one before it, else any the texts share."""
+    place = run.new[0].token.start if run.new else run.old[0].token.start
+    source = case.new if run.new else case.old
+    verbs = [term for term in source.content if term.kind == "verb" and term not in run.new]
+    before = [term for term in verbs if term.token.start < place]
+    return before[-1] if before else verbs[0] if verbs else None
+
+
+def _by_verb(run: Run, case: Case) -> str:
+    verb = governing(run, case)
+    if verb is not None and verb.key in words_of("many", "verbs"):
+        return "many"
+    if verb is not None and verb.key in words_of("once", "verbs"):
+        return "value"
+    if all(term.kind in {"name", "name?"} for term in (*run.old, *run.new)):
+        return "name"
+    if _follows_be_or_preposition(run, case):
+        return "value"
+    return "value" if verb is None and _all(run, {"char", "adjective", "noun", "word"}) else "object"
+
+
+def _follows_be_or_preposition(run: Run, case: Case) -> bool:
+    start = run.new[0].token.start
+    earlier = [token for token in case.new.tokens if token.start < start and token.kind not in {"func", "quantifier"}]
+    return bool(earlier) and (earlier[-1].kind in {"be", "prep"} or any(token.kind == "be" for token in earlier))

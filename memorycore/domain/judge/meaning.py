@@ -1,0 +1,85 @@
+"""Conflicts that no alignment shows: what one refuses, what is denied of a kind, events that end a state."""
+
+from memorycore.domain.assertion import Assertion, Term
+from memorycore.domain.judge.case import Case
+from memorycore.domain.judge.relations import ends, kinds_of, refused_by, slots, words_of
+from memorycore.domain.judge.verdict import Evidence, Verdict, evidence, verdict
+
+
+def same_subject(case: Case) -> bool:
+    """Both speak of the same one, as far as the words before the predicate tell; no subject is the speaker."""
+    old, new = ({term.key for term in one.content if term.subject} - {"user"} for one in (case.old, case.new))
+    return old == new or not (old and new) or bool(old & new)
+
+
+def incompatible_in_other_words(case: Case) -> Verdict | None:
+    """``vegan`` and ``eats steak``; ``does not drink`` and ``two beers``; ``has no lift`` and ``the lift``."""
+    if not same_subject(case):
+        return None
+    pair = _refused(case.old, case.new) or _refused(case.new, case.old, turned=True)
+    pair = pair or _denied_kind(case.old, case.new) or _denied_kind(case.new, case.old, turned=True)
+    if pair is None:
+        return None
+    return verdict("supersedes" if case.change else "disputes", *([case.change] if case.change else []), pair)
+
+
+def _refused(one: Assertion, other: Assertion, *, turned: bool = False) -> Evidence | None:
+    for term in one.content:
+        foods = refused_by(term.key) if not term.denied else frozenset[str]()
+        for taken in other.content:
+            if taken.key in foods and not taken.denied and not other.negations:
+                return _pair("incompatible", term, taken, turned=turned)
+    return None
+
+
+def _denied_kind(one: Assertion, other: Assertion, *, turned: bool = False) -> Evidence | None:
+    """A thing denied in one text, it or one of its kind affirmed in the other, and nothing else denied."""
+    if not one.negations or other.negations:
+        return None
+    denied = [term for term in one.content if term.denied]
+    affirmed = {term.key: term for term in other.content}
+    objects = [term for term in one.content if term.kind == "noun" and term.key != "user"]
+    for term in denied:
+        kinds = kinds_of(term.key) if term.kind == "noun" else {term.key}
+        found = next((affirmed[key] for key in kinds if key in affirmed), None)
+        if found is None:
+            continue
+        rest = [thing for thing in objects if thing.key != term.key]
+        if all(any(key in affirmed for key in kinds_of(thing.key)) for thing in rest):
+            return _pair("negation", term, found, turned=turned)
+    return None
+
+
+def _pair(code: str, term: Term, taken: Term, *, turned: bool) -> Evidence:
+    return evidence(code, taken.text, term.text) if turned else evidence(code, term.text, taken.text)
+
+
+def ended_by_event(case: Case) -> Verdict | None:
+    """A later event in a life: worked there, joined somewhere else; closed, reopened; likes, cannot stand."""
+    if not same_subject(case) or case.new.cues.get("past"):
+        return None
+    for old in case.old.content:
+        for new in case.new.content:
+            if old.kind != "verb" and old.kind != "adjective":
+                continue
+            if new.key in ends(old.key) and not new.denied and not old.denied and _happened(case, new):
+                return verdict("supersedes", evidence("event", old.text, new.text))
+    for states, events in slots().values():
+        before = next((term for term in case.old.content if term.key in states and not term.denied), None)
+        event = next((term for term in case.new.content if term.key in events and not term.denied), None)
+        if before is not None and event is not None and _speaker_or_equal(case) and _happened(case, event):
+            return verdict("supersedes", evidence("event", before.text, event.text))
+    return None
+
+
+def _happened(case: Case, event: Term) -> bool:
+    """The event is told as done: a past form, 了, "just", or a subject-less note about oneself."""
+    past = event.token.past or bool(case.change)
+    after = case.new.text[event.token.end : event.token.end + 3]
+    own_taste = not any(term.subject for term in case.new.content) and event.key in words_of("many", "verbs")
+    return past or "了" in after or own_taste
+
+
+def _speaker_or_equal(case: Case) -> bool:
+    old, new = ({term.key for term in one.content if term.subject} for one in (case.old, case.new))
+    return old - {"user"} == new - {"user"}

@@ -1,0 +1,110 @@
+"""When two texts say the same words in another order: a list, a phrase in front, a passive, or roles swapped."""
+
+from memorycore.domain.assertion import Assertion, Term
+from memorycore.domain.judge.alignment import Run
+from memorycore.domain.judge.case import Case
+from memorycore.domain.judge.relations import are_inverse
+
+_FREE_KINDS = frozenset({"date", "time", "num", "code", "contrast"})
+_FREE_WORDS = frozenset({
+    "daily", "weekly", "monthly", "yearly", "hourly", "nightly", "always", "usually", "often", "sometimes", "rarely",
+    "monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday", "morning", "afternoon", "evening",
+    "night", "noon", "weekend", "workday", "spring", "summer", "autumn", "winter", "automatic", "manual",
+})  # fmt: skip
+_SEQUENCE = frozenset({"before", "after", "first", "last"})
+
+
+def order_differs(case: Case) -> str:
+    """Empty when the order means nothing, else ``direction``, ``order`` or ``role``."""
+    if not case.diff.moved or _as_sorted_lists(case.old) == _as_sorted_lists(case.new):
+        return ""
+    if _rotated_at_copula(case) or _only_free_moved(case) or _one_is_passive(case):
+        return ""
+    keys = {term.key for term in case.new.terms}
+    if {"from", "to"} <= keys:
+        return "direction"
+    return "order" if keys & _SEQUENCE or _has_sequence_words(case.new) else "role"
+
+
+def is_inverse(run: Run) -> bool:
+    """Whether a replacement is of one verb or relation by its inverse: sell, buy."""
+    return len(run.old) == 1 and len(run.new) == 1 and are_inverse(run.old[0].key, run.new[0].key)
+
+
+def _as_sorted_lists(assertion: Assertion) -> list[str]:
+    """Keys in order, items of a list in alphabetical order."""
+    terms = assertion.terms
+    keys = [term.key for term in terms]
+    place = 0
+    while place < len(terms):
+        items = [place]
+        end = place
+        while (following := _next_item(assertion, end)) is not None:
+            items.append(following)
+            end = following
+        if len(items) > 1:
+            for at, key in zip(items, sorted(keys[item] for item in items), strict=True):
+                keys[at] = key
+        place = end + 1
+    return [key for key, term in zip(keys, terms, strict=True) if term.kind != "conj"]
+
+
+def _next_item(assertion: Assertion, place: int) -> int | None:
+    """Place of the next item of a list: behind "and", "和", a comma between."""
+    terms = assertion.terms
+    if place + 1 >= len(terms) or terms[place].kind in {"conj", "prep", "soft"}:
+        return None
+    following = terms[place + 1]
+    if following.kind == "conj" or (following.kind == "prep" and following.key == "with"):
+        return place + 2 if place + 2 < len(terms) else None
+    between = assertion.text[terms[place].token.end : following.token.start].strip()
+    return place + 1 if between in {",", "、", "/"} else None
+
+
+def _rotated_at_copula(case: Case) -> bool:
+    """``Paris is the capital`` and ``the capital is Paris``."""
+    if not all(any(token.kind == "be" for token in one.tokens) for one in (case.old, case.new)):
+        return False
+    old, new = [term.key for term in case.old.content], [term.key for term in case.new.content]
+    cut = sum(term.subject for term in case.old.content)
+    return bool(cut) and old[cut:] + old[:cut] == new
+
+
+def _only_free_moved(case: Case) -> bool:
+    """Times and places with their preposition can stand anywhere."""
+    return all(
+        term.kind in _FREE_KINDS or term.key in _FREE_WORDS or _same_preposition(term, case) for term in case.diff.moved
+    )
+
+
+def _same_preposition(term: Term, case: Case) -> bool:
+    before = [_preposition(term.key, one) for one in (case.old, case.new)]
+    return bool(before[0]) and before[0] == before[1]
+
+
+def _preposition(key: str, assertion: Assertion) -> str:
+    for place, term in enumerate(assertion.terms):
+        if term.key == key and place and assertion.terms[place - 1].kind == "prep":
+            return assertion.terms[place - 1].key
+    return ""
+
+
+def _one_is_passive(case: Case) -> bool:
+    return _is_passive(case.old) != _is_passive(case.new)
+
+
+def _is_passive(assertion: Assertion) -> bool:
+    """``is … -ed``, 被, 由."""
+    tokens = assertion.tokens
+    for place, token in enumerate(tokens):
+        if token.kind == "prep" and token.key == "by" and assertion.language in {"zh", "ja"}:
+            return True
+        if token.kind == "be" or token.key in {"must", "mustnot", "may"}:
+            following = [other for other in tokens[place + 1 : place + 4] if other.kind not in {"neg", "func", "be"}]
+            if following and following[0].past:
+                return True
+    return False
+
+
+def _has_sequence_words(assertion: Assertion) -> bool:
+    return any(sign in assertion.text for sign in ("先", "then", "first", "まず", "먼저"))

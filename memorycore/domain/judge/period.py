@@ -1,0 +1,31 @@
+"""Which of two statements is the later, when both say as of when they hold."""
+
+from functools import lru_cache
+
+from memorycore.domain.assertion.tokens import scan
+from memorycore.domain.judge.case import Case
+from memorycore.domain.judge.verdict import Evidence, evidence
+
+
+def later(case: Case) -> Evidence | None:
+    """Evidence that the new text holds as of a later day than the old one."""
+    if "since" not in case.old.cues or "since" not in case.new.cues:
+        return None
+    old, new = case.old.cues["since"][0], case.new.cues["since"][0]
+    before, after = _date_in(old), _date_in(new)
+    if before and after and _comparable(before, after) and before < after:
+        return evidence("later", old, new)
+    return None
+
+
+@lru_cache(maxsize=512)
+def _date_in(words: str) -> tuple[int, ...]:
+    """Year, month and day, 0 where one is not said."""
+    for token in scan(words)[0]:
+        if token.kind == "date" and token.key.startswith("d"):
+            return tuple(int(part) if part else 0 for part in token.key[1:].split("-"))
+    return ()
+
+
+def _comparable(one: tuple[int, ...], other: tuple[int, ...]) -> bool:
+    return bool(one[0]) == bool(other[0])

@@ -1,0 +1,63 @@
+"""Whether what a new text adds leaves the old statement as it was."""
+
+from memorycore.domain.assertion import CONTENT
+from memorycore.domain.judge.alignment import Run
+from memorycore.domain.judge.case import Case, differing
+from memorycore.domain.judge.verdict import Evidence
+
+_BEFORE_ANOTHER_VERB = frozenset({
+    "plan", "want", "stop", "forbid", "avoid", "believe", "say", "ask", "fail", "reject", "cancel", "need", "learn",
+    "tell", "help", "allow", "end", "start",
+})  # fmt: skip
+_OPENINGS = ",;:.(-["
+_POSSESSIVES = ("的", "'s", "'", "の", "의")
+
+
+def misfit(run: Run, case: Case) -> Evidence | None:
+    """Why an addition is more than detail: another thing is spoken of, or the statement is no longer made."""
+    code = _misfit(run, case)
+    return differing(code, run, case) if code else None
+
+
+def _misfit(run: Run, case: Case) -> str:
+    first = run.new[0]
+    text = case.new.text
+    lead = text[: first.token.start].rstrip()
+    opens = lead.endswith(tuple(_OPENINGS))
+    if not opens and run.before is not None and lead.endswith(_POSSESSIVES) and _follows_content(run, case):
+        return "subject"
+    if opens:
+        return ""
+    if any(term.kind == "verb" and term.key in _BEFORE_ANOTHER_VERB for term in run.new) and _before_shared_verb(run):
+        return "action"
+    if run.in_subject and not _free(run):
+        return "subject"
+    compound = case.new.language in {"en", "de", "fr", "es"} and _touches_content(run, case)
+    if compound and first.kind in {"noun", "word", "verb", "name"} and not run.in_subject:
+        return "object"
+    return ""
+
+
+def _free(run: Run) -> bool:
+    return all(term.kind in {"date", "time", "num"} or term.key in {"daily", "weekly", "monthly"} for term in run.new)
+
+
+def _before_shared_verb(run: Run) -> bool:
+    return run.after is not None and run.after.kind in {"verb", "word", "char"}
+
+
+def _follows_content(run: Run, case: Case) -> bool:
+    """The possessive belongs to a word that both texts have."""
+    return (
+        run.before is not None
+        and run.before.kind in CONTENT
+        and any(run.before.key == old.key for old in case.old.content)
+    )
+
+
+def _touches_content(run: Run, case: Case) -> bool:
+    """Nothing stands between the addition and a shared word in front of it."""
+    if run.before is None or run.before.kind not in CONTENT:
+        return False
+    between = case.new.text[run.before.token.end : run.new[0].token.start]
+    return not between.strip()

@@ -1,0 +1,66 @@
+"""How two concepts stand to one another, read from ``judge.relations.toml``."""
+
+from functools import cache
+
+from memorycore.domain.assertion.words import table
+
+
+@cache
+def _opposites() -> dict[str, frozenset[str]]:
+    found: dict[str, set[str]] = {}
+    for group in table("relations")["opposites"]["groups"]:
+        for word in group:
+            found.setdefault(word, set()).update(other for other in group if other != word)
+    return {word: frozenset(others) for word, others in found.items()}
+
+
+def are_opposite(one: str, other: str) -> bool:
+    """Whether both cannot hold of one thing at one time."""
+    return other in _opposites().get(one, ())
+
+
+@cache
+def _inverse() -> dict[str, str]:
+    pairs = table("relations")["inverse"]["pairs"]
+    return {one: other for one, other in pairs} | {other: one for one, other in pairs}
+
+
+def are_inverse(one: str, other: str) -> bool:
+    """Whether one says with swapped roles what the other says."""
+    return _inverse().get(one) == other
+
+
+@cache
+def words_of(section: str, name: str) -> frozenset[str]:
+    return frozenset(table("relations")[section][name])
+
+
+@cache
+def ends(old: str) -> frozenset[str]:
+    """Concepts whose coming ends what ``old`` said."""
+    return frozenset(table("relations")["ends"].get(old, ()))
+
+
+@cache
+def kinds_of(concept: str) -> frozenset[str]:
+    """A concept and everything that belongs to it."""
+    found = {concept}
+    for member in table("relations")["kinds"].get(concept, ()):
+        if member not in found:
+            found |= kinds_of(member)
+    return frozenset(found)
+
+
+@cache
+def refused_by(concept: str) -> frozenset[str]:
+    """What one who is so does not take: vegan → meat, beef, egg …"""
+    return frozenset(kind for food in table("relations")["refuses"].get(concept, ()) for kind in kinds_of(food))
+
+
+@cache
+def slots() -> dict[str, tuple[frozenset[str], frozenset[str]]]:
+    """Attribute → verbs that state it, verbs of an event that gives it a new value."""
+    return {
+        name: (frozenset(slot["states"]), frozenset(slot["events"]))
+        for name, slot in table("relations")["slot"].items()
+    }
