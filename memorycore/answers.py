@@ -14,7 +14,12 @@ StoreStatus = Literal[
     "duplicate",  # known already, in a hot file
     "cold_duplicate",  # known already, in the cold tier
     "cold_stored_fallback",  # meant for a hot file that has no room
+    "updated",  # it says more than an entry of a hot file, which got its wording
+    "cold_updated",  # it says more than a cold memory, which got its wording
+    "superseded",  # stored, and an older memory ended for it
+    "disputed",  # stored, and it contradicts another memory
     "stale",  # a finished status line: only in the bin
+    "quarantined",  # it gives orders to the agent: only in the bin, until somebody decides
     "refused",  # expected refusal: nothing was kept
     "error",  # a fault; the text was not stored
 ]
@@ -29,7 +34,29 @@ class Problem(TypedDict):
     retryable: bool
 
 
+class GateFinding(TypedDict):
+    """What one gate found. ``spans`` are exact substrings, and stand in dry runs only."""
+
+    gate: Literal["secret", "pii", "injection", "noise", "quota", "duplicate"]
+    action: str
+    rules: NotRequired[list[str]]
+    spans: list[str]
+
+
+class Verdict(TypedDict):
+    """How a text stands to the memory with this id. ``limited``: it holds within limits only."""
+
+    id: str
+    relation: Literal["same", "refines", "supersedes", "disputes", "different"]
+    evidence: list[dict[str, str]]
+    content: NotRequired[str]
+    limited: NotRequired[bool]
+    proposed: NotRequired[bool]
+
+
 class Stored(TypedDict):
+    """What a store answers, or would answer. ``before`` and ``after``: the texts, where one took another's place."""
+
     status: StoreStatus
     tier: Tier
     route: Route
@@ -40,9 +67,15 @@ class Stored(TypedDict):
     id: NotRequired[str]
     target: NotRequired[str]
     pending: NotRequired[list[str]]
+    before: NotRequired[str]
+    after: NotRequired[str]
     undo: NotRequired[str]
     usage: NotRequired[str]
     note: NotRequired[str]
+    masked: NotRequired[str]
+    importance: NotRequired[float]
+    gates: NotRequired[list[GateFinding]]
+    judge: NotRequired[list[Verdict]]
     dry_run: NotRequired[bool]
     line: NotRequired[int]
     code: NotRequired[str]

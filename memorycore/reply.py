@@ -1,105 +1,17 @@
 """Answers of the core, built from rows and results; no decisions are made here."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from memorycore import answers, messages
+from memorycore import answers
 from memorycore.domain.memory import Event, Memory, format_time
-from memorycore.domain.routing import Reason
-from memorycore.intake import Admitted, Candidate, Recorded
-from memorycore.options import CoreOptions
 from memorycore.store.memories import source_fields
 
 if TYPE_CHECKING:
     from memorycore.search import SearchResult
 
 _TIMES = ("created_at", "updated_at", "occurred_at", "valid_from", "valid_until", "last_used_at", "trashed_at")
-
-
-def stored(item: Admitted, options: CoreOptions) -> answers.Stored:
-    """What a store answers, after everything was done."""
-    candidate, recorded = item.candidate, item.recorded
-    memory = recorded.memory
-    answer = _decided(candidate, options)
-    answer["status"], answer["tier"] = _status(recorded)
-    answer["id"] = memory.id
-    reasons = list(candidate.reasons)
-    if recorded.outcome == "known":
-        reasons.insert(0, Reason(code="known_already"))
-    if recorded.outcome == "fallback":
-        reasons.insert(0, Reason(code="no_room" if item.failure is None else "file_unusable"))
-    if item.failure is not None:
-        answer["note"] = messages.error_text(item.failure, options.language)
-    answer["reasons"] = _sentences(reasons, options)
-    if answer["tier"] == "hot" or recorded.outcome == "fallback":  # the file that it is in, or was meant for
-        answer["target"] = memory.target
-    if item.usage:
-        answer["usage"] = item.usage
-    if recorded.outcome in {"hot", "cold", "fallback"}:
-        answer["undo"] = f"memorycore forget {memory.id}"
-        if not recorded.vector:
-            answer["pending"] = ["vector"]
-    elif recorded.outcome == "stale":
-        answer["undo"] = f"memorycore restore {memory.id}"
-        answer["note"] = messages.text("note.in_bin_until", options.language, until=_until(memory, options))
-    return answer
-
-
-def preview(candidate: Candidate, same: Memory | None, options: CoreOptions) -> answers.Stored:
-    """What a store would answer; room in the file is not looked at."""
-    answer = _decided(candidate, options)
-    answer["dry_run"] = True
-    if same is not None and same.state == "active":
-        answer["status"] = "duplicate" if same.residence == "hot" else "cold_duplicate"
-        answer["tier"] = "hot" if same.residence == "hot" else "cold"
-        answer["id"] = same.id
-    elif candidate.memory.state == "trashed":
-        answer["status"], answer["tier"] = "stale", "bin"
-    else:
-        answer["status"] = "stored" if candidate.hot else "cold_stored"
-        answer["tier"] = "hot" if candidate.hot else "cold"
-    return answer
-
-
-def _decided(candidate: Candidate, options: CoreOptions) -> answers.Stored:
-    routing = candidate.routing
-    answer: answers.Stored = {
-        "status": "stored",
-        "tier": "none",
-        "route": routing.route,
-        "type": routing.type,
-        "protected": bool(routing.protected),
-        "reasons": _sentences(candidate.reasons, options),
-    }
-    if candidate.draft.ref:
-        answer["ref"] = candidate.draft.ref
-    return answer
-
-
-def _status(recorded: Recorded) -> tuple[answers.StoreStatus, answers.Tier]:
-    match recorded.outcome:
-        case "hot":
-            return "stored", "hot"
-        case "cold":
-            return "cold_stored", "cold"
-        case "fallback":
-            return "cold_stored_fallback", "cold"
-        case "stale":
-            return "stale", "bin"
-        case "known" if recorded.memory.residence == "hot":
-            return "duplicate", "hot"
-        case "known":
-            return "cold_duplicate", "cold"
-
-
-def _sentences(reasons: Iterable[Reason], options: CoreOptions) -> list[str]:
-    return [messages.reason(reason.code, options.language, **dict(reason.facts)) for reason in reasons]
-
-
-def _until(memory: Memory, options: CoreOptions) -> str:
-    until = (memory.trashed_at or memory.updated_at) + timedelta(days=options.trash_days)
-    return until.date().isoformat()
 
 
 def recalled(

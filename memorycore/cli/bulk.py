@@ -26,6 +26,9 @@ FIELDS: Mapping[str, Any] = {
     "reasons": [],
 }  # fmt: skip
 
+# What a dry run says beside that.
+DECISION: Mapping[str, Any] = {**FIELDS, "importance": None, "gates": [], "judge": []}
+
 T = TypeVar("T")
 A = TypeVar("A", bound=Mapping[str, Any])
 

@@ -58,12 +58,12 @@ def store(  # noqa: PLR0913 a parameter is an option of the command
         "scope": scope, "author": author, "source": source,
     }  # fmt: skip
     if from_file is not None:
-        with shell.core(with_model=not dry_run) as core:
+        with shell.core() as core:
             ended_well = _store_many(shell, core, from_file, given, dry_run=dry_run)
         raise typer.Exit(0 if ended_well else 1)
     content = read_stdin() if text == "-" else text
     draft = bulk.draft_of({**given, "content": content}, zone=shell.settings.zone())
-    with shell.core(with_model=not dry_run) as core:  # else the vector would wait for somebody else's process
+    with shell.core() as core:
         answer = core.remember(draft, actor=ACTOR, dry_run=dry_run)
     if json:
         shell.emit(answer)
@@ -104,7 +104,7 @@ def _store_many(shell: Shell, core: "MemoryCore", file: str, given: Mapping[str,
             results = bulk.each(
                 lines,
                 lambda content: bulk.draft_of(bulk.filled(content, given), zone=zone),
-                lambda drafts: (core.remember(draft, actor=ACTOR, dry_run=True) for draft in drafts),
+                core.preview_many,
             )
         else:
             results = bulk.each(
@@ -115,12 +115,12 @@ def _store_many(shell: Shell, core: "MemoryCore", file: str, given: Mapping[str,
         for result in results:
             if isinstance(result, bulk.Bad):
                 counts["error"] += 1
-                answer: dict[str, Any] = bulk.bad_answer(result, shell)
+                answer: dict[str, Any] = {**(bulk.DECISION if dry_run else {}), **bulk.bad_answer(result, shell)}
                 content = ""
             else:
                 line, stored = result
                 counts[stored["status"]] += 1
-                answer = {**bulk.FIELDS, **cast("dict[str, Any]", stored), "line": line.number}
+                answer = {**(bulk.DECISION if dry_run else bulk.FIELDS), **cast("dict[str, Any]", stored), "line": line.number}
                 content = str(cast("dict[str, Any]", line.content)["content"])
             if shell.as_json:
                 shell.emit(answer)

@@ -5,13 +5,14 @@ from datetime import datetime
 from itertools import islice
 from typing import Self, Unpack
 
-from memorycore import answers, intake, overview, reply
+from memorycore import answers, overview, reply_store
 from memorycore.cold.local import LocalColdStore
-from memorycore.core import change, look
+from memorycore.core import change, look, second_look
 from memorycore.core.rooms import Rooms, new_id, utc_now
 from memorycore.domain.memory import Draft, Memory, Target
 from memorycore.embed import EmbeddingService
 from memorycore.govern import maintenance, vectors
+from memorycore.llm import open_endpoint
 from memorycore.options import CoreOptions
 from memorycore.search import RecallFilters
 
@@ -34,7 +35,10 @@ class MemoryCore:
         new_id: Callable[[], str] = new_id,
         embedding: EmbeddingService | None = None,
     ) -> None:
-        self.rooms = Rooms(options, long_lived=long_lived, clock=clock, new_id=new_id, embedding=embedding)
+        self._endpoint = open_endpoint(options.llm) if long_lived else None
+        self.rooms = Rooms(
+            options, long_lived=long_lived, clock=clock, new_id=new_id, embedding=embedding, later=self._judge_later
+        )
         self.options = options
         self.namespaces = self.rooms.namespaces
         self.db = self.rooms.db
@@ -43,6 +47,12 @@ class MemoryCore:
         self.cold = LocalColdStore(
             self.db, namespace=options.namespace, find=self.rooms.find_cold, clock=clock, new_id=new_id
         )
+
+    def _judge_later(self, rooms: Rooms) -> bool:
+        """Verdicts that wait for a vector, and pairs that wait for the language model."""
+        judged = second_look.judge_waiting(rooms)
+        asked = second_look.ask_model(rooms, self._endpoint) if self._endpoint else False
+        return bool(judged or asked)
 
     @classmethod
     def open(cls, options: CoreOptions, *, long_lived: bool) -> Self:
@@ -57,6 +67,8 @@ class MemoryCore:
 
     def close(self) -> None:
         """End the background work and close the database. Nothing acknowledged depends on it."""
+        if self._endpoint:
+            self._endpoint.close()
         self.rooms.close()
 
     def __enter__(self) -> Self:
@@ -71,7 +83,7 @@ class MemoryCore:
         Waits for its vector at most ``store_wait_ms``; then the answer says ``pending: [vector]``.
         """
         if dry_run:
-            return self._preview(draft)
+            return next(self.preview_many([draft]))
         return self._remember([draft], actor=actor, wait_s=self.options.store_wait_ms / 1_000)[0]
 
     def remember_many(self, items: Iterable[Draft | Memory], *, actor: str) -> Iterator[answers.Stored]:
@@ -88,13 +100,14 @@ class MemoryCore:
         admitted = self.rooms.admission.admit(items, self.rooms.cause(actor, "store"), wait_s=wait_s)
         if self.background and not all(item.recorded.vector for item in admitted):
             self.background.wake()
-        return [reply.stored(item, self.options) for item in admitted]
+        return [reply_store.stored(item, self.options) for item in admitted]
 
-    def _preview(self, draft: Draft) -> answers.Stored:
-        candidate = self.rooms.admission.consider(draft)
-        with self.db.read() as c:
-            same = intake.known(c, candidate.memory)
-        return reply.preview(candidate, same, self.options)
+    def preview_many(self, drafts: Iterable[Draft]) -> Iterator[answers.Stored]:
+        """What ``remember`` would answer to each, on the store as it is; nothing is written."""
+        source = iter(drafts)
+        while batch := list(islice(source, BATCH)):
+            for item in self.rooms.admission.preview(batch, wait_s=None):
+                yield reply_store.preview(item, self.options)
 
     def recall(
         self,

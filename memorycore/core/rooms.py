@@ -1,6 +1,7 @@
 """What every verb works on: the store, the two hot files, the model, the time, and how they are kept in step."""
 
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import UTC, datetime
 
 from uuid6 import uuid7
@@ -10,7 +11,7 @@ from memorycore.background import Background
 from memorycore.domain.memory import TARGETS, Memory, Target
 from memorycore.domain.text import sanitise
 from memorycore.embed import EmbeddingService
-from memorycore.errors import HotFileError, InvalidInput, NotAvailable
+from memorycore.errors import HotFileError, InvalidInput, NotAvailable, StoreError
 from memorycore.govern import reconcile, vectors
 from memorycore.hot.tier import HotTier
 from memorycore.lifecycle import naming
@@ -18,6 +19,7 @@ from memorycore.lifecycle.rows import Cause
 from memorycore.opening import embed_choice, open_tier
 from memorycore.options import CoreOptions
 from memorycore.search import LivingIndex, RecallFilters, SearchRequest, SearchResult, search
+from memorycore.search.neighbours import Scout
 from memorycore.store import open_database, upkeep
 from memorycore.store.uses import Uses
 
@@ -34,7 +36,10 @@ def new_id() -> str:
 
 
 class Rooms:
-    """The open store, files and model of one memory. Usable from every thread."""
+    """The open store, files and model of one memory. Usable from every thread.
+
+    ``later``: what is to be done when nobody waits and vectors have come in; whether more may be left.
+    """
 
     def __init__(
         self,
@@ -44,6 +49,7 @@ class Rooms:
         clock: Callable[[], datetime],
         new_id: Callable[[], str],
         embedding: EmbeddingService | None,
+        later: "Callable[[Rooms], bool]",
     ) -> None:
         self.options = options
         self.namespaces = (options.namespace, intake.GLOBAL)
@@ -51,6 +57,7 @@ class Rooms:
         self.clock = clock
         self.new_id = new_id
         self._queued_for = ""
+        self.later = later
         self.db = open_database(options.data_dir)
         self.embedding = embedding or EmbeddingService(embed_choice(options))
         self.index = LivingIndex(self.db, self.embedding, namespaces=self.namespaces) if long_lived else None
@@ -60,6 +67,12 @@ class Rooms:
             embedding=self.embedding,
             tiers=self.tiers,
             namespace=options.namespace,
+            scout=Scout(self.db, self.index),
+            importance_room={
+                target: int(options.importance_share * options.thresholds[target].rule_budget) for target in TARGETS
+            },
+            gates=options.gates,
+            asks_model=options.llm.active,
             clock=clock,
             new_id=new_id,
         )
@@ -76,6 +89,8 @@ class Rooms:
             self.background.stop()
         else:
             vectors.catch_up(self.db, self.embedding, clock=self.clock)
+            with suppress(StoreError):  # what waits is judged by the next process
+                self.later(self)
         self.uses.flush()
         self.embedding.close()
         self.db.close()
@@ -157,4 +172,4 @@ class Rooms:
             vectors.queue_missing(self.db, name, self.clock())
             self._queued_for = name
         done = self.fill_vectors()
-        return bool(done.made or done.failed)
+        return bool(done.made or done.failed) | self.later(self)

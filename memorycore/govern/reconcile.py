@@ -17,11 +17,11 @@ from rapidfuzz import fuzz
 from memorycore.domain.memory import Memory, Policy
 from memorycore.domain.routing import Routing, route
 from memorycore.domain.text import entry_hash, fold, holds_lines, norm_hash
+from memorycore.govern.recover import finish, recover
 from memorycore.hot.files import Contents
 from memorycore.hot.sidecar import EntryMeta
 from memorycore.hot.tier import HotTier
-from memorycore.lifecycle import hot, rows
-from memorycore.lifecycle.hot import Begun
+from memorycore.lifecycle import rows
 from memorycore.lifecycle.rows import Cause
 from memorycore.store import Database, intents, memories, vectors
 from memorycore.store.intents import Intent
@@ -158,7 +158,7 @@ def reconcile(db: Database, tier: HotTier, *, new_id: Callable[[], str], now: da
         first = row.file_sha == ""
         if first:
             tier.keep_first_state(now)
-        finished, unfinished = _recover(c, tier, contents.entries, now)
+        unfinished = recover(c, tier, contents.entries, now)
         under_way = intents.open_intents(c, tier.namespace, tier.id)
         known = memories.select(c, "hot_memories", namespace=tier.namespace, hot_tier=tier.id)
         changes = compare(
@@ -171,11 +171,10 @@ def reconcile(db: Database, tier: HotTier, *, new_id: Callable[[], str], now: da
         this = Pass(contents=contents, new_id=new_id, now=now, first=first)
         done = _apply(c, tier, changes, this)
         intents.set_file_sha(c, tier.id, contents.sha256)
-    if unfinished:
-        hot.place(db, tier, unfinished, Cause(actor=ACTOR, at=now, reason="recovered"))
+    finish(db, tier, unfinished, Cause(actor=ACTOR, at=now, reason="recovered"))
     if done.changed or first:
         _stamp(db, tier, now)
-    return replace(done, finished=finished + len(unfinished))
+    return replace(done, finished=unfinished.count)
 
 
 def _ownership(c: apsw.Connection, contents: Contents) -> Callable[[Memory, str], bool | None]:
@@ -301,35 +300,3 @@ def _policy(routing: Routing, meta: EntryMeta) -> Policy:
 
 def _routing(text: str, tier: HotTier) -> Routing:
     return route(text, importance=None, target=tier.target, kind=None, policy=None)
-
-
-def _recover(c: apsw.Connection, tier: HotTier, entries: Sequence[str], now: datetime) -> tuple[int, list[Begun]]:
-    """Finish or withdraw the changes whose process died.
-
-    Returns:
-        How many were ended here, and the additions that never reached the file, for the caller to place now.
-    """
-    ended = 0
-    to_place: list[Begun] = []
-    present = set(entries)
-    for intent in intents.open_intents(c, tier.namespace, tier.id):
-        if not intents.abandoned(intent, to_ms(now) or 0):
-            continue
-        intents.end(c, intent.id)
-        memory = memories.by_id(c, intent.memory_id, (tier.namespace,))
-        if memory is None or memory.state != "active":
-            continue
-        ended += 1
-        cause = Cause(actor=intent.actor, at=now, reason=intent.reason, facts={"recovered": True})
-        if intent.new_text is not None and hot.is_taken(c, tier, memory, intent.new_text):
-            continue  # another memory says that already, and one entry belongs to one memory
-        if intent.operation == "add" and intent.new_text in present:
-            rows.move(c, memory, "hot", cause, tier=tier)
-        elif intent.operation == "add" and memory.residence != "hot":
-            ended -= 1
-            to_place.append(hot.begin(c, tier, memory, "add", cause))
-        elif intent.operation == "replace" and intent.new_text in present and intent.old_text not in present:
-            rows.revise(c, memory, {"content": intent.new_text}, cause)
-        elif intent.operation == "remove" and intent.old_text not in present:
-            rows.trash(c, memory, cause)
-    return ended, to_place

@@ -124,6 +124,25 @@ class HotTier:
 
         return self._change(edit, now)
 
+    def exchange(self, gone: Sequence[Memory], new: Memory | None, now: datetime) -> Written:
+        """Put one text in the place of others, in one write. One that does not fit stays out; the others leave.
+
+        Entries that are gone already are no error; then the new text goes to the end.
+        """
+        keys = {memory.entry_key for memory in gone}
+
+        def edit(contents: Contents) -> Edited | None:
+            entries = list(contents.entries)
+            places = [place for place, entry in enumerate(entries) if entry_hash(entry) in keys]
+            kept = [entry for entry in entries if entry_hash(entry) not in keys]
+            metas: dict[str, EntryMeta] = {}
+            if new is not None and new.content not in kept and size([*kept, new.content]) <= self.limit:
+                kept.insert(places[0] if places else len(kept), new.content)
+                metas[new.entry_key] = self.meta_of(new, now)
+            return Edited(entries=tuple(kept), metas=metas) if kept != entries else None
+
+        return self._change(edit, now)
+
     def drop(self, memory: Memory, now: datetime) -> Written:
         """Remove the one entry that is exactly the memory's text; one that is gone already is no error."""
 

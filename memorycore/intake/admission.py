@@ -1,19 +1,27 @@
-"""The pipeline of admission, for one text or a batch: consider, embed, record, place."""
+"""The pipeline of admission, for one text or a batch: consider, embed, judge and record, place."""
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+import apsw
+
 from memorycore.domain.memory import Draft, Memory, Target
+from memorycore.domain.routing import Reason
 from memorycore.errors import Conflict, EmbeddingError, HotFileError
 from memorycore.hot.document import DELIMITER
 from memorycore.hot.tier import HotTier
-from memorycore.intake.candidate import Candidate, Recorded, consider, known_before, readmit, record
+from memorycore.intake.candidate import Candidate, Ground, consider, known_before, readmit
+from memorycore.intake.judging import Decision
+from memorycore.intake.place import place
+from memorycore.intake.record import Bench, Recorded, judged, record, within_share
 from memorycore.lifecycle import hot
 from memorycore.lifecycle.rows import Cause
 from memorycore.lifecycle.turn import claim, in_turn
+from memorycore.options import GateOptions
+from memorycore.search.neighbours import Scout, Scouted
 from memorycore.store import Database, vectors
 
 if TYPE_CHECKING:
@@ -34,6 +42,16 @@ class Admitted:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Preview:
+    """What would become of one item. ``same``: the memory that has its very text."""
+
+    candidate: Candidate
+    same: Memory | None = None
+    decision: Decision = field(default_factory=Decision)
+    reasons: tuple[Reason, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Admission:
     """The pipeline with what it works on. Usable from every thread."""
 
@@ -41,15 +59,37 @@ class Admission:
     embedding: "EmbeddingService"
     tiers: Mapping[Target, HotTier]
     namespace: str
+    scout: Scout
+    importance_room: Mapping[Target, int]
+    gates: GateOptions
+    asks_model: bool
     clock: Callable[[], datetime]
     new_id: Callable[[], str]
 
     def consider(self, item: Draft | Memory) -> Candidate:
         """Decide what an item is and where it belongs; nothing is changed."""
         limits: dict[Target, int] = {target: tier.limit for target, tier in self.tiers.items()}
+        ground = Ground(namespace=self.namespace, now=self.clock(), limits=limits, gates=self.gates)
         if isinstance(item, Memory):
-            return readmit(item, spare_id=self.new_id(), namespace=self.namespace, now=self.clock(), limits=limits)
-        return consider(item, new_id=self.new_id(), namespace=self.namespace, now=self.clock(), limits=limits)
+            return readmit(item, ground, spare_id=self.new_id())
+        return consider(item, ground, new_id=self.new_id())
+
+    def preview(self, items: Sequence[Draft], *, wait_s: float | None) -> list[Preview]:
+        """What would become of texts, each judged against the store as it is. Room in the files is not looked at."""
+        candidates = [self.consider(item) for item in items]
+        parts, fingerprint = self._vectors(candidates, wait_s)
+        bench = self._bench(self._scouted(parts, fingerprint))
+        with self.db.read() as c:
+            return [self._preview(c, item, bench) for item in candidates]
+
+    def _preview(self, c: apsw.Connection, candidate: Candidate, bench: Bench) -> Preview:
+        if candidate.refused:
+            return Preview(candidate=candidate)
+        if (same := known_before(c, candidate)) is not None:
+            return Preview(candidate=candidate, same=same)
+        decision = judged(c, candidate, bench)
+        candidate, reasons = within_share(c, candidate, bench)
+        return Preview(candidate=candidate, decision=decision, reasons=reasons)
 
     @in_turn
     def admit(self, items: Sequence[Draft | Memory], cause: Cause, *, wait_s: float | None) -> list[Admitted]:
@@ -59,30 +99,42 @@ class Admission:
         """
         candidates = [self.consider(item) for item in items]
         parts, fingerprint = self._vectors(candidates, wait_s)
+        scouted = self._scouted(parts, fingerprint)
         with self.db.write() as c:
             number = None if fingerprint is None else vectors.fingerprint_id(c, *fingerprint)
+            bench = self._bench(scouted, number)
             recorded = [
-                record(
-                    c,
-                    candidate,
-                    cause,
-                    tier=self.tiers[candidate.memory.target],
-                    fingerprint=number,
-                    parts=parts.get(candidate.memory.content),
-                )
-                for candidate in candidates
+                record(c, candidate, cause, bench, parts.get(candidate.memory.content)) for candidate in candidates
             ]
         self._offer_room(candidates, recorded, cause)
-        usage, failures = self._place(recorded, cause)
+        usage, failures = place(self.db, self.tiers, candidates, recorded, cause)
         return [
             Admitted(
                 candidate=candidate,
                 recorded=item,
-                usage=usage.get(item.memory.target, "") if item.begun else "",
+                usage=usage.get(item.memory.target, "") if item.begun or item.rewording or item.leaving else "",
                 failure=failures.get(item.memory.target) if item.begun else None,
             )
             for candidate, item in zip(candidates, recorded, strict=True)
         ]
+
+    def _scouted(self, parts: "dict[str, NDArray[np.float32]]", fingerprint: tuple[str, int] | None) -> Scouted:
+        return self.scout.look(
+            parts,
+            self.namespace,
+            fingerprint=None if fingerprint is None else fingerprint[0],
+            calibration=self.embedding.calibration,
+        )
+
+    def _bench(self, scouted: Scouted, fingerprint: int | None = None) -> Bench:
+        return Bench(
+            tiers=self.tiers,
+            scouted=scouted,
+            importance_room=self.importance_room,
+            quota=self.gates.quota,
+            asks_model=self.asks_model,
+            fingerprint=fingerprint,
+        )
 
     def _vectors(
         self, candidates: Sequence[Candidate], wait_s: float | None
@@ -96,7 +148,7 @@ class Admission:
             wanted = dict.fromkeys(
                 candidate.memory.content
                 for candidate in candidates
-                if candidate.memory.state == "active" and known_before(c, candidate) is None
+                if candidate.memory.state == "active" and not candidate.refused and known_before(c, candidate) is None
             )
             for text in list(wanted):
                 if number is not None and (parts := vectors.cached_parts(c, text, number)) is not None:
@@ -124,27 +176,3 @@ class Admission:
             with suppress(Conflict), self.db.write() as c:  # somebody, perhaps this very batch, is placing it
                 item.begun = hot.begin(c, tier, claim(c, memory, cause.at), "add", cause)
                 room[memory.target] -= needed
-
-    def _place(
-        self, recorded: Sequence[Recorded], cause: Cause
-    ) -> tuple[dict[Target, str], dict[Target, HotFileError]]:
-        """Bring what is meant for a hot file into it, one write a file; what does not get in stays cold."""
-        usage: dict[Target, str] = {}
-        failures: dict[Target, HotFileError] = {}
-        for target, tier in self.tiers.items():
-            items = [item for item in recorded if item.begun and item.memory.target == target]
-            begun = [item.begun for item in items if item.begun]
-            placed: frozenset[str] = frozenset()
-            if not begun:
-                continue
-            try:
-                done = hot.place(self.db, tier, begun, cause)
-                usage[target], placed = done.usage, done.ids
-            except HotFileError as error:
-                failures[target] = error
-            for item in items:
-                if item.memory.id in placed:
-                    item.outcome = "hot"
-                elif item.outcome != "known":
-                    item.outcome = "fallback"
-        return usage, failures

@@ -1,12 +1,8 @@
-"""What a caller asks to remember becomes a candidate, and the candidate one transition.
-
-Gates and the judge of neighbours join between routing and the transition.
-"""
+"""What a caller asks to remember becomes a candidate: clean, routed, as the row that it would be."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Literal
 
 import apsw
 
@@ -14,24 +10,21 @@ from memorycore.domain.memory import SESSION_SCOPE_DAYS, Draft, Memory, Target
 from memorycore.domain.routing import Reason, Routing, route
 from memorycore.domain.text import norm_hash, sanitise
 from memorycore.hot.document import why_not_hot
-from memorycore.hot.tier import HotTier
-from memorycore.lifecycle import hot, rows, turn
-from memorycore.lifecycle.rows import Cause
-from memorycore.store import memories, vectors
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+from memorycore.intake import gate
+from memorycore.intake.gate import GateNote
+from memorycore.options import GateOptions
+from memorycore.store import memories
 
 GLOBAL = "global"  # the namespace that every other one sees
-Outcome = Literal["hot", "cold", "stale", "known", "fallback"]
+QUARANTINED = "quarantined"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Candidate:
     """A draft with its routing, as the row that it would become.
 
-    ``hot``: the hot file is its place. ``spare_id``: taken when the row's own id, from an export, is somebody else's.
+    ``hot``: the hot file is its place. ``refused``: why nothing of it may be kept. ``gates``: what they found.
+    ``spare_id``: taken when the row's own id, from an export, is somebody else's.
     """
 
     draft: Draft
@@ -39,39 +32,76 @@ class Candidate:
     memory: Memory
     hot: bool
     reasons: tuple[Reason, ...]
+    refused: str = ""
+    gates: tuple[GateNote, ...] = ()
     spare_id: str = ""
 
-
-@dataclass(slots=True, kw_only=True)
-class Recorded:
-    """What the transaction did: which row holds the text now, and what is still to happen to the hot file."""
-
-    outcome: Outcome
-    memory: Memory
-    begun: hot.Begun | None = None
-    vector: bool = False
+    @property
+    def untrusted(self) -> bool:
+        return "untrusted" in self.memory.flags
 
 
-def consider(draft: Draft, *, new_id: str, namespace: str, now: datetime, limits: Mapping[Target, int]) -> Candidate:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ground:
+    """Where and when candidates are considered."""
+
+    namespace: str
+    now: datetime
+    limits: Mapping[Target, int]
+    gates: GateOptions = field(default_factory=GateOptions)
+
+
+def consider(draft: Draft, ground: Ground, *, new_id: str) -> Candidate:
     """Decide, without touching anything, what a draft is and where it belongs."""
-    clean = _storable(draft)
-    content = clean.content
+    storable = _storable(draft)
     reasons: list[Reason] = []
-    if clean != replace(draft, content=draft.content.strip()):
+    if storable != replace(draft, content=draft.content.strip()):
         reasons.append(Reason(code="invalid_characters"))
+    passed = gate.admit(storable, ground.gates)
+    clean = passed.draft
     routing = route(
-        content, importance=draft.importance, target=draft.target, kind=draft.kind, policy=draft.policy, tags=clean.tags
+        clean.content,
+        importance=draft.importance,
+        target=draft.target,
+        kind=draft.kind,
+        policy=draft.policy,
+        tags=clean.tags,
     )
-    reasons.extend(routing.reasons)
     is_hot = routing.route == "hot"
+    if passed.untrusted:
+        routing, is_hot = _as_data(routing), False
+    else:
+        reasons.extend(routing.reasons)
     if is_hot and draft.scope == "session":
         is_hot = False
         reasons.append(Reason(code="session_scope"))
-    elif is_hot and (obstacle := why_not_hot(content, limit=limits[routing.target])):
+    elif is_hot and (obstacle := why_not_hot(clean.content, limit=ground.limits[routing.target])):
         is_hot = False
         reasons.append(_obstacle(obstacle))
-    memory = _row(clean, routing, new_id=new_id, namespace=namespace, now=now)
-    return Candidate(draft=clean, routing=routing, memory=memory, hot=is_hot, reasons=tuple(reasons))
+    memory = _row(clean, routing, passed, new_id=new_id, ground=ground)
+    return Candidate(
+        draft=clean,
+        routing=routing,
+        memory=memory,
+        hot=is_hot,
+        reasons=(*passed.reasons, *reasons),
+        refused=passed.refused,
+        gates=passed.notes,
+    )
+
+
+def _as_data(routing: Routing) -> Routing:
+    """A text that gives orders from elsewhere is data: it guides nobody, and nothing protects it."""
+    return replace(
+        routing,
+        route="cold",
+        type=None,
+        protected=(),
+        kind=routing.kind if routing.kind in {"fact", "event", "reference"} else "fact",
+        policy=routing.policy if routing.policy in {"fact", "episode"} else "fact",
+        importance=routing.importance,
+        reasons=(),
+    )
 
 
 def _storable(draft: Draft) -> Draft:
@@ -89,16 +119,23 @@ def _storable(draft: Draft) -> Draft:
     )
 
 
-def readmit(memory: Memory, *, spare_id: str, namespace: str, now: datetime, limits: Mapping[Target, int]) -> Candidate:
-    """An exported memory on its way back: it keeps what it was, and is not routed again.
+def readmit(memory: Memory, ground: Ground, *, spare_id: str) -> Candidate:
+    """An exported memory on its way back: it keeps what it was, and is neither routed nor judged again.
 
-    What another clock dates in the future happened now: a time in the bin that has not begun would never end.
+    The gates see it like every text. What another clock dates in the future happened now: a time in the bin that has
+    not begun would never end.
     """
+    now = ground.now
+    passed = gate.admit(
+        Draft(content=memory.content, tags=memory.tags, author=memory.author, source=memory.source), ground.gates
+    )
+    memory = _behind_gates(memory, passed, now)
     is_hot = (
         memory.residence == "hot"
         and memory.state == "active"
         and memory.scope == "global"
-        and not why_not_hot(memory.content, limit=limits[memory.target])
+        and not passed.untrusted
+        and not why_not_hot(memory.content, limit=ground.limits[memory.target])
     )
     stale = memory.state == "trashed" and memory.trash_reason == "stale"
     routing = Routing(
@@ -113,7 +150,7 @@ def readmit(memory: Memory, *, spare_id: str, namespace: str, now: datetime, lim
     )
     kept = replace(
         memory,
-        namespace=memory.namespace if memory.namespace == GLOBAL else namespace,
+        namespace=memory.namespace if memory.namespace == GLOBAL else ground.namespace,
         residence="cold",
         hot_tier=None,
         created_at=min(memory.created_at, now),
@@ -121,10 +158,36 @@ def readmit(memory: Memory, *, spare_id: str, namespace: str, now: datetime, lim
         last_used_at=memory.last_used_at and min(memory.last_used_at, now),
         trashed_at=memory.trashed_at and min(memory.trashed_at, now),
     )
-    draft = Draft(content=memory.content, ref=memory.refs[0] if memory.refs else "")
+    draft = Draft(content=memory.content or "…", ref=memory.refs[0] if memory.refs else "")
     return Candidate(
-        draft=draft, routing=routing, memory=kept, hot=is_hot, reasons=(Reason(code="imported"),), spare_id=spare_id
+        draft=draft,
+        routing=routing,
+        memory=kept,
+        hot=is_hot,
+        reasons=(*passed.reasons, Reason(code="imported")),
+        refused="" if passed.refused == "noise" else passed.refused,
+        gates=passed.notes,
+        spare_id=spare_id,
     )
+
+
+def _behind_gates(memory: Memory, passed: gate.Passed, now: datetime) -> Memory:
+    content = memory.content if passed.refused == "noise" else passed.draft.content
+    memory = replace(
+        memory,
+        content=content,
+        norm_hash=norm_hash(content),
+        tags=passed.draft.tags,
+        author=passed.draft.author,
+        source=passed.draft.source,
+    )
+    if not passed.untrusted:
+        return memory
+    flags = tuple(dict.fromkeys((*memory.flags, "untrusted")))
+    memory = replace(memory, flags=flags, protected=(), policy="episode" if memory.policy == "episode" else "fact")
+    if passed.quarantined and memory.state == "active":
+        return replace(memory, state="trashed", trashed_at=now, trash_reason=QUARANTINED)
+    return memory
 
 
 def _obstacle(code: str) -> Reason:
@@ -132,14 +195,14 @@ def _obstacle(code: str) -> Reason:
     return Reason(code=code) if rule == code else Reason(code="scanner", facts=(("rule", rule),))
 
 
-def _row(draft: Draft, routing: Routing, *, new_id: str, namespace: str, now: datetime) -> Memory:
-    until = draft.valid_until
+def _row(draft: Draft, routing: Routing, passed: gate.Passed, *, new_id: str, ground: Ground) -> Memory:
+    now, until = ground.now, draft.valid_until
     if draft.scope == "session" and until is None:
         until = now + timedelta(days=SESSION_SCOPE_DAYS)
-    stale = routing.route == "stale"
+    binned = QUARANTINED if passed.quarantined else "stale" if routing.route == "stale" else ""
     return Memory(
         id=new_id,
-        namespace=namespace,
+        namespace=ground.namespace,
         content=draft.content,
         norm_hash=norm_hash(draft.content),
         kind=routing.kind,
@@ -148,9 +211,10 @@ def _row(draft: Draft, routing: Routing, *, new_id: str, namespace: str, now: da
         importance=routing.importance,
         importance_given=draft.importance is not None,
         target=routing.target,
-        state="trashed" if stale else "active",
-        trashed_at=now if stale else None,
-        trash_reason="stale" if stale else "",
+        state="trashed" if binned else "active",
+        trashed_at=now if binned else None,
+        trash_reason=binned,
+        flags=("untrusted",) if passed.untrusted else (),
         scope=draft.scope,
         session_id=draft.session_id,
         author=draft.author,
@@ -183,38 +247,3 @@ def known_before(c: apsw.Connection, candidate: Candidate) -> Memory | None:
     """As ``known``, and for an export that comes back the row with its very id, whatever its text is now."""
     own = memories.by_id(c, candidate.memory.id, (candidate.memory.namespace,)) if candidate.spare_id else None
     return own or known(c, candidate.memory)
-
-
-def record(
-    c: apsw.Connection,
-    candidate: Candidate,
-    cause: Cause,
-    *,
-    tier: HotTier,
-    fingerprint: int | None,
-    parts: "NDArray[np.float32] | None",
-) -> Recorded:
-    """Do the one transition that a candidate leads to, inside the caller's transaction.
-
-    The text is in the store when this is committed; a hot one still has to go to its file (``begun``).
-    ``parts`` are its vectors [n, width]; without them a job is queued that makes them.
-    """
-    memory = candidate.memory
-    if (same := known_before(c, candidate)) is not None:
-        for ref in memory.refs:
-            same = memories.add_ref(c, same, ref)
-        if same.state == "active" and not candidate.spare_id:  # a copy that comes back says nothing new
-            same = rows.confirm(c, same, cause)
-        return Recorded(outcome="known" if same.state == "active" else "stale", memory=same, vector=True)
-    turn.check_free(c, memory.namespace, cause.at, text=memory.content)
-    if memories.id_taken(c, memory.id):
-        memory = replace(memory, id=candidate.spare_id)
-    stored = rows.add(c, memory, cause)
-    if stored.state != "active":
-        return Recorded(outcome="stale", memory=stored)
-    if parts is not None and fingerprint is not None:
-        vectors.attach(c, stored.seq, stored.content, fingerprint, parts)
-    else:
-        vectors.queue_job(c, stored.namespace, stored.seq, memories.to_ms(cause.at) or 0)
-    begun = hot.begin(c, tier, stored, "add", cause) if candidate.hot else None
-    return Recorded(outcome="hot" if candidate.hot else "cold", memory=stored, begun=begun, vector=parts is not None)

@@ -17,11 +17,13 @@ from memorycore.domain.text import entry_hash, holds_lines, replace_lines
 from memorycore.errors import Conflict, InvalidInput, MemoryCoreError, NotFound
 from memorycore.hot.document import why_not_hot
 from memorycore.hot.tier import HotTier, Written
-from memorycore.lifecycle import rows
+from memorycore.lifecycle import relations, rows
 from memorycore.lifecycle.rows import Cause
 from memorycore.store import Database, first_row, intents, memories
 from memorycore.store.intents import Intent, Operation
 from memorycore.store.memories import to_ms
+
+Evidences = Mapping[str, Sequence[Mapping[str, str]]]  # by the id of the memory that they are about
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,10 +36,11 @@ class Placed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Done:
-    """The memory after a change, and how full its hot file is then (``used/limit``) if it has one."""
+    """The memory after a change, how full its hot file is then (``used/limit``) if it has one, and the event."""
 
     memory: Memory
     usage: str = ""
+    event: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +51,7 @@ class Begun:
     memory: Memory
 
 
-def begin(
+def begin(  # noqa: PLR0913 a change, who it is for, and what it will be
     c: apsw.Connection,
     tier: HotTier,
     memory: Memory,
@@ -56,6 +59,7 @@ def begin(
     cause: Cause,
     *,
     new_text: str | None = None,
+    by: str = "",
 ) -> Begun:
     """Step 1: write down what is going to happen to the file."""
     intent = Intent(
@@ -68,6 +72,7 @@ def begin(
         reason=cause.reason,
         started_at_ms=to_ms(cause.at) or 0,
         owner=intents.me(),
+        by=by,
     )
     return Begun(intent=intents.begin(c, memory.namespace, tier.id, intent), memory=memory)
 
@@ -141,7 +146,63 @@ def rewrite(db: Database, tier: HotTier, begun: Begun, changes: Mapping[str, Any
             raise Conflict(id=memory.id)
         intents.end(c, begun.intent)
         _follow(c, tier, written)
-        return Done(memory=rows.revise(c, _fresh(c, memory), changes, cause), usage=written.usage)
+        revised = rows.revise(c, _fresh(c, memory), changes, cause)
+        return Done(memory=revised, usage=written.usage, event=c.last_insert_rowid())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exchanged:
+    """After an exchange: the numbers of its events, whether the new text is hot, how full the file is."""
+
+    events: tuple[int, ...] = ()
+    placed: bool = False
+    usage: str = ""
+
+
+def exchange(  # noqa: PLR0913 what goes, what comes, and why
+    db: Database,
+    tier: HotTier,
+    gone: Sequence[Begun],
+    added: Begun | None,
+    *,
+    by: Memory,
+    cause: Cause,
+    evidence: Evidences,
+) -> Exchanged:
+    """Take the entries of memories that ``by`` supersedes out of the file, and put its text in their place.
+
+    Without room for it the new text stays cold.
+
+    Raises:
+        HotFileError: The file cannot be used now; nothing changed, and both stay as they are.
+    """
+    begun = [*gone, *([added] if added else [])]
+    try:
+        written = tier.exchange([item.memory for item in gone], added.memory if added else None, cause.at)
+    except MemoryCoreError:
+        with db.write() as c:  # what could not be done is not forgotten: it waits for somebody
+            for item in begun:
+                intents.end(c, item.intent)
+            for item in gone:
+                told = evidence.get(item.memory.id, ())
+                relations.propose(
+                    c, item.memory, by, "supersedes", replace(cause, reason="file_unusable"), evidence=told
+                )
+        raise
+    events: list[int] = []
+    with db.write() as c:
+        for item in gone:
+            if intents.end(c, item.intent):
+                old = _fresh(c, item.memory)
+                events.append(relations.supersede(c, old, by, cause, evidence=evidence.get(old.id, ())))
+        placed = added is not None and added.memory.content in written.present
+        if added is not None and intents.end(c, added.intent):
+            if placed and not is_taken(c, tier, added.memory, added.memory.content):
+                rows.move(c, _fresh(c, added.memory), "hot", cause, tier=tier)
+            else:
+                rows.hold_back(c, added.memory, replace(cause, reason="no_room"))
+        _follow(c, tier, written)
+    return Exchanged(events=tuple(events), placed=placed, usage=written.usage)
 
 
 def discard(db: Database, tier: HotTier, begun: Begun, cause: Cause) -> Done:
@@ -156,7 +217,8 @@ def discard(db: Database, tier: HotTier, begun: Begun, cause: Cause) -> Done:
     with db.write() as c:
         intents.end(c, begun.intent)
         _follow(c, tier, written)
-        return Done(memory=rows.trash(c, _fresh(c, memory), cause), usage=written.usage)
+        binned = rows.trash(c, _fresh(c, memory), cause)
+        return Done(memory=binned, usage=written.usage, event=c.last_insert_rowid())
 
 
 @contextmanager

@@ -99,12 +99,16 @@ def trash(c: apsw.Connection, memory: Memory, cause: Cause) -> Memory:
 
 
 def supersede(c: apsw.Connection, memory: Memory, by: Memory, cause: Cause) -> Memory:
-    """Another memory took its place: it ends where the newer one begins, and stays for history."""
+    """Another memory took its place: it ends where the newer one begins, and stays for history.
+
+    Where the newer one begins in the future, the old one lives until then.
+    """
     ended = by.valid_from or cause.at
+    later = ended > cause.at
     superseded = replace(
         memory,
-        state="superseded",
-        residence="cold",
+        state="active" if later else "superseded",
+        residence=memory.residence if later else "cold",
         valid_until=ended if memory.valid_until is None else min(ended, memory.valid_until),
     )
     stored = memories.update_memory(c, memory, superseded)

@@ -18,8 +18,10 @@ from memorycore.errors import NotAvailable, SettingsError
 from memorycore.messages import language_of
 from memorycore.options import (
     BUNDLED_MODELS,
+    DEFAULT_QUOTA,
     CoreOptions,
     EmbedOptions,
+    GateOptions,
     HotLimit,
     Language,
     LimitFrom,
@@ -180,6 +182,11 @@ class Settings:
     rule_min_residency_days: int = setting(7, "MEMORYCORE_RULE_MIN_RESIDENCY_DAYS", read=whole(0, 36_500))
     trash_days: int = setting(TRASH_DAYS, "MEMORYCORE_TRASH_DAYS", read=whole(1, 36_500))
 
+    secrets: str = setting("mask", "MEMORYCORE_SECRETS", read=one_of("mask", "refuse"))
+    pii: str = setting("off", "MEMORYCORE_PII", read=one_of("off", "redact", "block"))
+    quota: int = setting(DEFAULT_QUOTA, "MEMORYCORE_QUOTA", read=whole(1, 1_000_000_000))
+    importance_share: float = setting(0.3, "MEMORYCORE_IMPORTANCE_SHARE", read=number(0, 1))
+
     cold_backend: str = setting("local", "MEMORYCORE_COLD_BACKEND", read=one_of("local", "remote", "postgres"))
     embed_model: str = setting("auto", "MEMORYCORE_EMBED_MODEL")
     embed_url: str = setting("", "MEMORYCORE_EMBED_URL")
@@ -267,6 +274,8 @@ class Settings:
             vector_weight=self.vector_weight,
             store_wait_ms=self.store_wait_ms,
             lock_timeout_s=self.lock_timeout_s,
+            gates=GateOptions(secrets=cast("Any", self.secrets), pii=cast("Any", self.pii), quota=self.quota),
+            importance_share=self.importance_share,
             trash_days=self.trash_days,
             resident_days=self.rule_min_residency_days,
             state_ttl_days=self.state_ttl_days,

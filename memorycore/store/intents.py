@@ -19,7 +19,10 @@ OWNER_GONE_AFTER_MS = 60_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Intent:
-    """A change to a hot file that was begun: by whom, when, and which text goes and comes."""
+    """A change to a hot file that was begun: by whom, when, and which text goes and comes.
+
+    ``by``: the memory for which an entry goes, where another takes its place.
+    """
 
     id: int
     memory_id: str
@@ -30,6 +33,7 @@ class Intent:
     reason: str
     started_at_ms: int
     owner: str
+    by: str = ""
 
     def texts(self) -> set[str]:
         return {text for text in (self.old_text, self.new_text) if text is not None}
@@ -79,6 +83,8 @@ def set_file_sha(c: apsw.Connection, tier: int, file_sha: str) -> None:
 def begin(c: apsw.Connection, namespace: str, tier: int, intent: Intent) -> int:
     """Write an intent down; the caller changes the file after this transaction is committed."""
     plan = {"operation": intent.operation, "actor": intent.actor, "reason": intent.reason}
+    if intent.by:
+        plan["by"] = intent.by
     (key,) = only_row(c, "insert_intent", {
         "namespace": namespace, "hot_tier": tier, "memory_id": intent.memory_id, "old_text": intent.old_text,
         "new_text": intent.new_text, "plan": json.dumps(plan), "started_at": intent.started_at_ms,

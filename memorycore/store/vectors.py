@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 EMBED = "embed"
+JUDGE = "judge"  # a memory that was stored before its vector was there, and is to be judged by meaning too
 LONGEST_WAIT_MS = 3_600_000  # a job that is due later than that was queued before the clock went back
 
 
@@ -68,6 +69,27 @@ def cached_parts(c: apsw.Connection, content: str, fingerprint: int) -> "NDArray
 def queue_job(c: apsw.Connection, namespace: str, seq: int, now_ms: int) -> None:
     """Ask for a vector; asking again starts the attempts anew."""
     c.execute(sql["queue_job"], {"kind": EMBED, "namespace": namespace, "seq": seq, "not_before": now_ms})
+
+
+def queue_judgement(c: apsw.Connection, namespace: str, seq: int, now_ms: int) -> None:
+    """Have a memory judged again when its vector is there."""
+    c.execute(sql["queue_job"], {"kind": JUDGE, "namespace": namespace, "seq": seq, "not_before": now_ms})
+
+
+def due_judgements(c: apsw.Connection, namespace: str, fingerprint: int, *, limit: int) -> list[int]:
+    """Memories (seq) that have their vector by now and wait to be judged, oldest first. Needs a write transaction."""
+    c.execute(sql["drop_dead_judgements"], {"kind": JUDGE})
+    where = {"kind": JUDGE, "namespace": namespace, "fingerprint_id": fingerprint, "limit": limit}
+    return [int(row[0]) for row in all_rows(c, "due_judgements", where)]
+
+
+def any_judgement(c: apsw.Connection) -> bool:
+    """Whether any memory waits to be judged."""
+    return first_row(c, "any_job", {"kind": JUDGE}) is not None
+
+
+def finish_judgement(c: apsw.Connection, seq: int) -> None:
+    c.execute(sql["finish_job"], {"kind": JUDGE, "seq": seq})
 
 
 def lease_due(c: apsw.Connection, now_ms: int, *, lease_ms: int, limit: int) -> list[VectorJob]:

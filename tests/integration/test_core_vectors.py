@@ -22,7 +22,7 @@ def test_a_store_with_the_model_away_answers_that_the_vector_is_pending(tmp_path
     core = MemoryCore(options(tmp_path, "http://127.0.0.1:9/v1"), long_lived=False)
     answer = core.remember(fact(1), actor="test")
     assert answer["status"] == "cold_stored"
-    assert answer.get("pending") == ["vector"]
+    assert answer.get("pending") == ["vector", "judge"]
     found = core.recall("printer room 1")
     assert found["results"][0]["id"] == answer.get("id")
     assert found.get("degraded")

@@ -3,6 +3,8 @@
 
 ALTER TABLE memory ADD COLUMN flags TEXT NOT NULL DEFAULT '[]';
 
+CREATE INDEX memory_active ON memory (namespace) WHERE state = 'active';
+
 -- `change` is {column: [before, after]}; what one call or one run did has one `run`.
 ALTER TABLE event ADD COLUMN run TEXT NOT NULL DEFAULT '';
 ALTER TABLE event ADD COLUMN automatic INTEGER NOT NULL DEFAULT 0;

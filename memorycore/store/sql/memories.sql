@@ -93,6 +93,9 @@ WHERE m.seq > :seq AND m.namespace IN (SELECT value FROM json_each(:namespaces))
 ORDER BY m.seq
 LIMIT :limit;
 
+-- name: count_active
+SELECT count(*) FROM memory WHERE namespace = :namespace AND state = 'active';
+
 -- name: count_memories
 SELECT
     count(*) FILTER (WHERE state = 'active' AND residence = 'hot'),

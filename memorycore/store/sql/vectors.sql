@@ -89,3 +89,15 @@ WHERE m.namespace = :namespace AND m.state = 'active' AND m.residence <> 'hot';
 SELECT count(*), (SELECT f.name FROM embedding e JOIN fingerprint f ON f.id = e.fingerprint_id WHERE e.memory_seq = :seq LIMIT 1),
     (SELECT last_error FROM job WHERE kind = :kind AND memory_seq = :seq), (SELECT dead FROM job WHERE kind = :kind AND memory_seq = :seq)
 FROM embedding WHERE memory_seq = :seq;
+
+-- name: due_judgements
+SELECT j.memory_seq FROM job j JOIN memory m ON m.seq = j.memory_seq
+WHERE j.kind = :kind AND m.state = 'active' AND m.namespace = :namespace
+  AND EXISTS (SELECT 1 FROM embedding e WHERE e.memory_seq = j.memory_seq AND e.fingerprint_id = :fingerprint_id)
+ORDER BY j.memory_seq LIMIT :limit;
+
+-- name: drop_dead_judgements (all namespaces: what is gone is judged no more)
+DELETE FROM job WHERE kind = :kind AND memory_seq IN (SELECT seq FROM memory WHERE state <> 'active');
+
+-- name: any_job (all namespaces: only the fact leaves)
+SELECT 1 FROM job WHERE kind = :kind LIMIT 1;

@@ -1,0 +1,103 @@
+"""Changes of a hot file whose process died: finish what reached the file or the store, withdraw the rest."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+
+import apsw
+
+from memorycore.domain.memory import Memory
+from memorycore.hot.tier import HotTier
+from memorycore.lifecycle import hot, relations, rows
+from memorycore.lifecycle.hot import Begun
+from memorycore.lifecycle.rows import Cause
+from memorycore.store import Database, intents, memories
+from memorycore.store.intents import Intent
+from memorycore.store.memories import to_ms
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Found:
+    """One abandoned intent, its memory, and the texts that stand in the file."""
+
+    intent: Intent
+    memory: Memory
+    cause: Cause
+    present: frozenset[str]
+
+
+@dataclass(slots=True, kw_only=True)
+class Unfinished:
+    """What was ended in the transaction, and what still has to reach the file, coming or leaving."""
+
+    ended: int = 0
+    additions: list[Begun] = field(default_factory=list[Begun])
+    leaving: list[tuple[Begun, Memory]] = field(default_factory=list[tuple[Begun, Memory]])
+
+    @property
+    def count(self) -> int:
+        return self.ended + len(self.additions) + len(self.leaving)
+
+
+def recover(c: apsw.Connection, tier: HotTier, entries: Sequence[str], now: datetime) -> Unfinished:
+    """End the intents of dead processes. ``entries`` is what stands in the file now."""
+    found = Unfinished()
+    present = frozenset(entries)
+    for intent in intents.open_intents(c, tier.namespace, tier.id):
+        if not intents.abandoned(intent, to_ms(now) or 0):
+            continue
+        intents.end(c, intent.id)
+        memory = memories.by_id(c, intent.memory_id, (tier.namespace,))
+        if memory is None or memory.state != "active":
+            continue
+        cause = Cause(actor=intent.actor, at=now, reason=intent.reason, facts={"recovered": True})
+        if intent.new_text is not None and hot.is_taken(c, tier, memory, intent.new_text):
+            found.ended += 1
+            continue  # another memory says that already, and one entry belongs to one memory
+        one = _Found(intent=intent, memory=memory, cause=cause, present=present)
+        if intent.operation == "add":
+            _added(c, tier, one, found)
+        elif intent.by:
+            _left(c, tier, one, found)
+        else:
+            found.ended += 1
+            _changed(c, one)
+    return found
+
+
+def _added(c: apsw.Connection, tier: HotTier, one: _Found, found: Unfinished) -> None:
+    if one.intent.new_text in one.present:
+        found.ended += 1
+        rows.move(c, one.memory, "hot", one.cause, tier=tier)
+    elif one.memory.residence != "hot":
+        found.additions.append(hot.begin(c, tier, one.memory, "add", one.cause))
+    else:
+        found.ended += 1
+
+
+def _left(c: apsw.Connection, tier: HotTier, one: _Found, found: Unfinished) -> None:
+    """An entry that was to leave for a newer memory, which is in the store: it still does."""
+    newer = memories.by_id(c, one.intent.by, (tier.namespace,))
+    if newer is None or newer.state != "active":
+        found.ended += 1
+    elif one.intent.old_text in one.present:
+        found.leaving.append((hot.begin(c, tier, one.memory, "remove", one.cause, by=newer.id), newer))
+    else:
+        found.ended += 1
+        relations.supersede(c, one.memory, newer, replace(one.cause, automatic=True))
+
+
+def _changed(c: apsw.Connection, one: _Found) -> None:
+    gone = one.intent.old_text not in one.present
+    if one.intent.operation == "replace" and gone and one.intent.new_text in one.present:
+        rows.revise(c, one.memory, {"content": one.intent.new_text}, one.cause)
+    elif one.intent.operation == "remove" and gone:
+        rows.trash(c, one.memory, one.cause)
+
+
+def finish(db: Database, tier: HotTier, unfinished: Unfinished, cause: Cause) -> None:
+    """Bring to the file what never reached it."""
+    if unfinished.additions:
+        hot.place(db, tier, unfinished.additions, cause)
+    for begun, newer in unfinished.leaving:
+        hot.exchange(db, tier, [begun], None, by=newer, cause=cause, evidence={})

@@ -1,0 +1,104 @@
+"""The gates in a row, and what is done about what they find."""
+
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from memorycore.domain import gates
+from memorycore.domain.gates import Finding, instructions, noise, personal, secrets
+from memorycore.domain.memory import Draft
+from memorycore.domain.routing import Reason
+from memorycore.options import GateOptions
+
+GateAction = Literal["masked", "redacted", "kept", "refused", "quarantined", "untrusted"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GateNote:
+    """What one gate found and what was done. ``spans`` are the exact substrings; they never leave a dry run."""
+
+    gate: Literal["secret", "pii", "injection", "noise", "quota", "duplicate"]
+    action: GateAction
+    rules: tuple[str, ...] = ()
+    spans: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Passed:
+    """A draft behind the gates: its text is clean. ``refused``: why nothing of it may be kept."""
+
+    draft: Draft
+    notes: tuple[GateNote, ...] = ()
+    reasons: tuple[Reason, ...] = ()
+    refused: str = ""
+    untrusted: bool = False
+    quarantined: bool = False
+
+
+def clean(text: str, options: GateOptions) -> str:
+    """A text without secrets, and without personal data where they are not wanted: for tags, names and addresses."""
+    found = secrets.find(text)
+    if options.pii != "off":
+        found = (*found, *personal.find(text))
+    return gates.mask(text, found) if found else text
+
+
+def admit(draft: Draft, options: GateOptions) -> Passed:
+    """Take a draft through the gates; nothing that they hold back stands in what comes out."""
+    text = draft.content
+    notes: list[GateNote] = []
+    reasons: list[Reason] = []
+    if (nothing := noise.find(text)) is not None:
+        notes.append(GateNote(gate="noise", action="refused", rules=(nothing.rule,)))
+        return Passed(draft=_without(draft, ""), notes=tuple(notes), refused="noise")
+    keys = secrets.find(text)
+    persons = personal.find(text)
+    order = instructions.find(text, source=draft.source is not None)
+    refused = ""
+    if keys:
+        refused = "secret_refused" if options.secrets == "refuse" else ""
+        notes.append(_note("secret", "refused" if refused else "masked", text, keys))
+        if not refused:
+            reasons.append(Reason(code="secret_masked", facts=(("count", len(keys)),)))
+    if persons:
+        action: dict[str, GateAction] = {"off": "kept", "redact": "redacted", "block": "refused"}
+        notes.append(_note("pii", action[options.pii], text, persons))
+        if options.pii == "block":
+            refused = refused or "pii_refused"
+        elif options.pii == "redact":
+            reasons.append(Reason(code="pii_redacted", facts=(("count", len(persons)),)))
+    if order is not None:
+        held: GateAction = "quarantined" if order.targets_agent else "untrusted"
+        notes.append(GateNote(gate="injection", action=held, rules=(order.rule,)))
+        reasons.append(Reason(code="injection_quarantined" if order.targets_agent else "untrusted"))
+    hidden = (*keys, *(persons if options.pii == "redact" else ()))
+    content = "" if refused else gates.mask(text, hidden) if hidden else text
+    return Passed(
+        draft=_without(draft, content, options),
+        notes=tuple(notes),
+        reasons=tuple(reasons),
+        refused=refused,
+        untrusted=order is not None,
+        quarantined=order is not None and order.targets_agent,
+    )
+
+
+def _note(gate: Literal["secret", "pii"], action: GateAction, text: str, found: tuple[Finding, ...]) -> GateNote:
+    return GateNote(
+        gate=gate,
+        action=action,
+        rules=tuple(dict.fromkeys(finding.rule for finding in found)),
+        spans=tuple(text[finding.start : finding.end] for finding in found),
+    )
+
+
+def _without(draft: Draft, content: str, options: GateOptions | None = None) -> Draft:
+    """The draft with its text masked, and so everything else that is free text."""
+    rules = options or GateOptions()
+    source = draft.source
+    return replace(
+        draft,
+        content=content or "…",  # of a text that is refused nothing is kept
+        tags=tuple(clean(tag, rules) for tag in draft.tags),
+        author=clean(draft.author, rules) if draft.author else "",
+        source=source and replace(source, uri=clean(source.uri, rules), locator=clean(source.locator, rules)),
+    )

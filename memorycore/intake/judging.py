@@ -1,0 +1,136 @@
+"""What a candidate means for the memories that are like it: one verdict on each, and one decision.
+
+The judge reads texts. Here stands what only the rows know: who may change what, which came first, what was undone.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+import apsw
+
+from memorycore.domain.judge import Verdict, judge
+from memorycore.domain.memory import Memory
+from memorycore.store import edges
+
+MOST_REPLACED = 3
+_FINAL = ("same", "refines")  # they take the candidate's own row away
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judged:
+    """The verdict on one neighbour. ``proposed``: only a person may do what would follow."""
+
+    memory: Memory
+    verdict: Verdict
+    proposed: bool = False
+    held_off: bool = False
+
+    @property
+    def relation(self) -> str:
+        return self.verdict.relation
+
+    def evidence(self) -> list[dict[str, str]]:
+        return [{"code": item.code, "old": item.old, "new": item.new} for item in self.verdict.evidence]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decision:
+    """What happens: the candidate's text goes into ``into`` (same, refines), or it is added and these follow."""
+
+    judged: tuple[Judged, ...] = ()
+    into: Judged | None = None
+    superseded: tuple[Judged, ...] = ()
+    disputed: tuple[Judged, ...] = ()
+    exceptions: tuple[Judged, ...] = ()
+    proposed: tuple[Judged, ...] = ()
+    undecided: tuple[Judged, ...] = ()
+
+    @property
+    def held_off(self) -> bool:
+        return any(item.held_off for item in self.judged)
+
+
+def decide(
+    c: apsw.Connection, new: Memory, neighbours: Iterable[tuple[Memory, float | None]], *, untrusted: bool
+) -> Decision:
+    """Judge a candidate against its neighbours (memory and likeness 0..1 or None); nothing is changed.
+
+    A destructive outcome needs an active memory, a candidate that may be trusted, and no person's objection.
+    """
+    judged = [
+        _weighed(c, new, old, judge(old.content, new.content, likeness=likeness), untrusted=untrusted)
+        for old, likeness in neighbours
+        if old.id != new.id
+    ]
+    active = [item for item in judged if item.memory.state == "active" and not item.held_off]
+    free = [item for item in active if not item.proposed]
+    into = next((item for relation in _FINAL for item in _of(free, relation)), None)
+    superseded = tuple(_of(free, "supersedes"))[:MOST_REPLACED]
+    if superseded and into is not None and into.relation == "refines":
+        into = None  # two wordings of one thing, and one of them is out of date: nothing is lost this way
+    if into is not None:
+        return Decision(judged=tuple(judged), into=into)
+    return Decision(
+        judged=tuple(judged),
+        superseded=superseded,
+        disputed=tuple(_of(active, "disputes"))[:MOST_REPLACED],
+        exceptions=tuple(item for item in active if item.verdict.limited),
+        proposed=tuple(item for item in active if item.proposed),
+        undecided=tuple(item for item in active if item.verdict.undecided),
+    )
+
+
+def _of(judged: Sequence[Judged], relation: str) -> Iterable[Judged]:
+    return (item for item in judged if item.relation == relation)
+
+
+def _weighed(c: apsw.Connection, new: Memory, old: Memory, verdict: Verdict, *, untrusted: bool) -> Judged:
+    relation = verdict.relation
+    if relation == "disputes" and _is_newer(new, old):
+        relation = "supersedes"
+    if relation == "supersedes" and (untrusted or _is_older(new, old) or _outranked(new, old)):
+        relation = "disputes"
+    if relation == "refines" and (untrusted or _outranked(new, old)):
+        relation = "different"
+    if relation == "same" and untrusted:
+        relation = "different"
+    if relation != verdict.relation:
+        verdict = replace(verdict, relation=relation)
+    changes = relation in {"supersedes", "refines"}
+    return Judged(
+        memory=old,
+        verdict=verdict,
+        proposed=changes and is_guarded(old),
+        held_off=relation in {"same", "refines", "supersedes", "disputes"} and _undone(c, new, old),
+    )
+
+
+def is_guarded(memory: Memory) -> bool:
+    """Whether only a person may change a memory: pinned, of the core, or a red line."""
+    return memory.pinned or memory.policy == "core" or "red_line" in memory.protected
+
+
+def _undone(c: apsw.Connection, new: Memory, old: Memory) -> bool:
+    return edges.hands_off(c, old, new.norm_hash, now=new.created_at)
+
+
+def _is_newer(new: Memory, old: Memory) -> bool:
+    """Whether dates or the source say that the candidate tells the later state of affairs."""
+    if new.occurred_at and old.occurred_at:
+        return new.occurred_at > old.occurred_at
+    if new.source is None or old.source is None:
+        return False
+    return (new.source.uri, new.source.locator) == (old.source.uri, old.source.locator)
+
+
+def _is_older(new: Memory, old: Memory) -> bool:
+    return bool(new.occurred_at and new.occurred_at < (old.occurred_at or old.created_at))
+
+
+def _outranked(new: Memory, old: Memory) -> bool:
+    """Whether the old one has the better authority: what a page says does not end what somebody told us."""
+    if new.authority != old.authority:
+        return new.authority < old.authority
+    if new.source is None or new.source.status == "verified":
+        return False
+    return old.source is None or old.source.uri != new.source.uri

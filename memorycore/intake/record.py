@@ -1,0 +1,310 @@
+"""One candidate, one transition: what the transaction of a store does, and what it leaves to do in the hot file."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Literal
+
+import apsw
+
+from memorycore.domain.memory import Memory, Target
+from memorycore.domain.routing import Reason
+from memorycore.hot.document import DELIMITER, why_not_hot
+from memorycore.hot.tier import HotTier
+from memorycore.intake.candidate import QUARANTINED, Candidate, known_before
+from memorycore.intake.judging import Decision, Judged, decide
+from memorycore.lifecycle import hot, relations, rows, turn
+from memorycore.lifecycle.rows import Cause
+from memorycore.search.neighbours import Scouted, neighbours
+from memorycore.store import edges, memories, only_row, pairs, vectors
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+Outcome = Literal["hot", "cold", "stale", "known", "fallback", "refused", "quarantined", "updated"]
+BY_IMPORTANCE = ("importance",)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bench:
+    """What recording works with.
+
+    ``importance_room``: code points that importance alone may protect, by file. ``asks_model``: pairs that the rules
+    leave open wait for a language model.
+    """
+
+    tiers: Mapping[Target, HotTier]
+    scouted: Scouted
+    importance_room: Mapping[Target, int]
+    quota: int
+    asks_model: bool = False
+    fingerprint: int | None = None
+
+
+@dataclass(slots=True, kw_only=True)
+class Recorded:
+    """What the transaction did: which row holds the text now, and what is still to happen to the hot file.
+
+    ``begun``: the text is to go into it; ``leaving``: entries of memories that it supersedes are to go out;
+    ``rewording``: an entry is to get this text, with ``changes`` of its row. ``before`` is the text that it replaces.
+    ``events`` are numbers for undo.
+    """
+
+    outcome: Outcome
+    memory: Memory
+    begun: hot.Begun | None = None
+    leaving: list[hot.Begun] = field(default_factory=list[hot.Begun])
+    rewording: hot.Begun | None = None
+    changes: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    vector: bool = True
+    decision: Decision = field(default_factory=Decision)
+    events: list[int] = field(default_factory=list[int])
+    before: str = ""
+    reasons: tuple[Reason, ...] = ()
+
+
+def record(
+    c: apsw.Connection, candidate: Candidate, cause: Cause, bench: Bench, parts: "NDArray[np.float32] | None"
+) -> Recorded:
+    """Do the one transition that a candidate leads to, inside the caller's transaction.
+
+    The text is in the store when this is committed. ``parts`` are its vectors [n, width]; without them a job is queued
+    that makes them.
+    """
+    memory = candidate.memory
+    if candidate.refused:
+        return Recorded(outcome="refused", memory=memory, reasons=(Reason(code=candidate.refused),))
+    if (same := known_before(c, candidate)) is not None:
+        return _known(c, candidate, same, cause)
+    if (obstacle := _obstacle(c, candidate, bench)) is not None:
+        return Recorded(outcome="refused", memory=memory, reasons=(obstacle,))
+    turn.check_free(c, memory.namespace, cause.at, text=memory.content)
+    if memories.id_taken(c, memory.id):
+        memory = replace(memory, id=candidate.spare_id)
+    if memory.state != "active":
+        return _bin(c, memory, cause)
+    if not candidate.spare_id:
+        edges.lift_tombstone(c, memory.namespace, memory.norm_hash)
+    decision = judged(c, candidate, bench)
+    if decision.into is not None:
+        done = _merge(c, candidate, decision, cause, bench, parts)
+        if done is not None:
+            return done
+        decision = replace(decision, into=None, proposed=(*decision.proposed, decision.into))
+    return _add(c, replace(candidate, memory=memory), decision, cause, bench, parts)
+
+
+def judged(c: apsw.Connection, candidate: Candidate, bench: Bench) -> Decision:
+    """The decision on a candidate; an export that comes back was judged when it was stored first."""
+    if candidate.spare_id or candidate.memory.state != "active":
+        return Decision()
+    found = [(near.memory, near.likeness) for near in neighbours(c, candidate.memory, bench.scouted)]
+    return decide(c, candidate.memory, found, untrusted=candidate.untrusted)
+
+
+def _obstacle(c: apsw.Connection, candidate: Candidate, bench: Bench) -> Reason | None:
+    memory = candidate.memory
+    if memory.state != "active":
+        return None
+    if only_row(c, "count_active", {"namespace": memory.namespace})[0] >= bench.quota:
+        return Reason(code="quota_full", facts=(("limit", bench.quota),))
+    if candidate.spare_id and edges.tombstone(c, memory.namespace, memory.norm_hash) is not None:
+        return Reason(code="wanted_gone")
+    return None
+
+
+def _known(c: apsw.Connection, candidate: Candidate, same: Memory, cause: Cause) -> Recorded:
+    for ref in candidate.memory.refs:
+        same = memories.add_ref(c, same, ref)
+    if same.state == "active" and not candidate.spare_id:  # a copy that comes back says nothing new
+        same = rows.confirm(c, same, cause)
+    if same.state == "active":
+        return Recorded(outcome="known", memory=same, reasons=(Reason(code="known_already"),))
+    return Recorded(outcome="quarantined" if same.trash_reason == QUARANTINED else "stale", memory=same)
+
+
+def _bin(c: apsw.Connection, memory: Memory, cause: Cause) -> Recorded:
+    stored = rows.add(c, memory, replace(cause, automatic=True))
+    event = c.last_insert_rowid()
+    quarantined = stored.trash_reason == QUARANTINED
+    return Recorded(outcome="quarantined" if quarantined else "stale", memory=stored, events=[event])
+
+
+def _merge(
+    c: apsw.Connection,
+    candidate: Candidate,
+    decision: Decision,
+    cause: Cause,
+    bench: Bench,
+    parts: "NDArray[np.float32] | None",
+) -> Recorded | None:
+    """Put the candidate into the memory that says the same or less; None where its entry cannot take the wording."""
+    into, new = decision.into, candidate.memory
+    if into is None:
+        return None
+    old = turn.claim(c, into.memory, cause.at, new_text=new.content)
+    auto = _because(cause, into)
+    if into.relation == "same":
+        for ref in new.refs:
+            old = memories.add_ref(c, old, ref)
+        said = replace(auto, reason="said_again", facts={**auto.facts, "said": new.content})
+        old = rows.confirm(c, old, said)
+        reasons = (Reason(code="same"),)
+        return Recorded(
+            outcome="known", memory=old, decision=decision, events=[c.last_insert_rowid()], before=into.memory.content,
+            reasons=reasons,
+        )  # fmt: skip
+    changes = _refinement(old, candidate)
+    auto = replace(auto, reason="refined")
+    recorded = Recorded(
+        outcome="updated", memory=old, decision=decision, before=old.content, changes=changes,
+        reasons=(Reason(code="refines"),),
+    )  # fmt: skip
+    if old.residence == "hot":
+        tier = _own_tier(old, bench)
+        if tier is None or not _fits(tier, old, new.content):
+            return None
+        recorded.rewording = hot.begin(c, tier, old, "replace", auto, new_text=new.content)
+        return recorded
+    for ref in new.refs:
+        old = memories.add_ref(c, old, ref)
+    recorded.memory = rows.revise(c, old, changes, auto)
+    recorded.events = [c.last_insert_rowid()]
+    recorded.vector = _attach(c, recorded.memory, bench, parts)
+    if candidate.hot and recorded.memory.hot_tier in {None, bench.tiers[recorded.memory.target].id}:
+        recorded.begun = hot.begin(c, bench.tiers[recorded.memory.target], recorded.memory, "add", cause)
+    return recorded
+
+
+def _refinement(old: Memory, candidate: Candidate) -> dict[str, Any]:
+    """What a memory gets from the wording that says more: that, and whatever the caller said beside it."""
+    draft, new = candidate.draft, candidate.memory
+    given: dict[str, Any] = {
+        "content": new.content,
+        "tags": tuple(dict.fromkeys((*old.tags, *new.tags))),
+        "kind": draft.kind, "policy": draft.policy, "valid_from": draft.valid_from, "valid_until": draft.valid_until,
+        "occurred_at": draft.occurred_at, "importance": draft.importance, "source": draft.source,
+        "importance_given": True if draft.importance is not None else None,
+        "protected": tuple(dict.fromkeys((*old.protected, *new.protected))),
+    }  # fmt: skip
+    return {name: value for name, value in given.items() if value is not None and value != getattr(old, name)}
+
+
+def _fits(tier: HotTier, old: Memory, content: str) -> bool:
+    return not why_not_hot(content, limit=tier.limit) and len(content) <= len(old.content) + tier.room()
+
+
+def _own_tier(memory: Memory, bench: Bench) -> HotTier | None:
+    """The hot file of a memory, unless that lies in another folder than ours."""
+    tier = bench.tiers[memory.target]
+    return tier if memory.hot_tier == tier.id else None
+
+
+def _add(
+    c: apsw.Connection,
+    candidate: Candidate,
+    decision: Decision,
+    cause: Cause,
+    bench: Bench,
+    parts: "NDArray[np.float32] | None",
+) -> Recorded:
+    now = [replace(item, memory=turn.claim(c, item.memory, cause.at)) for item in decision.superseded]
+    hot_ones = [item for item in now if item.memory.residence == "hot" and _own_tier(item.memory, bench)]
+    candidate = _heir(candidate, [item.memory for item in hot_ones], bench)
+    candidate, reasons = within_share(c, candidate, bench)
+    stored = rows.add(c, candidate.memory, cause)
+    recorded = Recorded(outcome="hot" if candidate.hot else "cold", memory=stored, decision=decision, reasons=reasons)
+    recorded.vector = _attach(c, stored, bench, parts)
+    if candidate.hot:
+        recorded.begun = hot.begin(c, bench.tiers[stored.target], stored, "add", cause)
+    _follow(c, stored, replace(decision, superseded=tuple(now)), cause, bench, recorded)
+    return recorded
+
+
+def _follow(
+    c: apsw.Connection, stored: Memory, decision: Decision, cause: Cause, bench: Bench, recorded: Recorded
+) -> None:
+    """What an added memory does to those that it was judged against."""
+    later = stored.valid_from is not None and stored.valid_from > cause.at
+    reasons: list[Reason] = []
+    for item in decision.superseded:
+        reasons.append(Reason(code="supersedes"))
+        recorded.before = recorded.before or item.memory.content
+        auto = _because(cause, item)
+        if item.memory.residence == "hot" and not later and (tier := _own_tier(item.memory, bench)):
+            gone = hot.begin(c, tier, item.memory, "remove", replace(auto, reason="superseded"), by=stored.id)
+            recorded.leaving.append(gone)
+        else:
+            recorded.events.append(relations.supersede(c, item.memory, stored, auto, evidence=item.evidence()))
+    for item in decision.disputed:
+        reasons.append(Reason(code="disputes"))
+        recorded.before = recorded.before or item.memory.content
+        recorded.events.append(
+            relations.dispute(c, item.memory, stored, _because(cause, item), evidence=item.evidence())
+        )
+    for item in decision.exceptions:
+        reasons.append(Reason(code="exception_to"))
+        recorded.events.append(
+            relations.allow_exception(c, item.memory, stored, _because(cause, item), evidence=item.evidence())
+        )
+    for item in decision.proposed:
+        reasons.append(Reason(code="proposed"))
+        recorded.before = recorded.before or item.memory.content
+        wanted: edges.Relation = "refines" if item.relation == "refines" else "supersedes"
+        recorded.events.append(
+            relations.propose(c, item.memory, stored, wanted, _because(cause, item), evidence=item.evidence())
+        )
+    if bench.asks_model:
+        for item in decision.undecided:
+            pairs.queue(c, stored.namespace, stored.id, item.memory.id, memories.to_ms(cause.at) or 0)
+    if decision.held_off:
+        reasons.append(Reason(code="judged_before"))
+    recorded.reasons = (*dict.fromkeys(reasons), *recorded.reasons)
+
+
+def _because(cause: Cause, item: Judged) -> Cause:
+    """A cause for what the judge decided, with its evidence for the ledger."""
+    return replace(cause, automatic=True, reason=item.relation, facts={**cause.facts, "evidence": item.evidence()})
+
+
+def _heir(candidate: Candidate, superseded: list[Memory], bench: Bench) -> Candidate:
+    """What takes the place of a hot entry is hot as well, and is what that was, unless the caller said otherwise."""
+    memory, draft = candidate.memory, candidate.draft
+    if not superseded or memory.scope != "global":
+        return candidate
+    old = superseded[0]
+    memory = replace(
+        memory,
+        target=draft.target or old.target,
+        kind=draft.kind or old.kind,
+        policy=draft.policy or old.policy,
+        protected=tuple(dict.fromkeys((*memory.protected, *old.protected))),
+        importance=memory.importance if memory.importance_given else max(memory.importance, old.importance),
+    )
+    is_hot = not why_not_hot(memory.content, limit=bench.tiers[memory.target].limit)
+    return replace(candidate, memory=memory, hot=is_hot)
+
+
+def within_share(c: apsw.Connection, candidate: Candidate, bench: Bench) -> tuple[Candidate, tuple[Reason, ...]]:
+    """Take the protection of a text that has it for its importance alone, where such texts have their share already."""
+    memory = candidate.memory
+    if not candidate.hot or memory.protected != BY_IMPORTANCE:
+        return candidate, ()
+    tier = bench.tiers[memory.target]
+    known = memories.select(c, "hot_memories", namespace=tier.namespace, hot_tier=tier.id)
+    held = sum(len(item.content) + len(DELIMITER) for item in known if item.protected == BY_IMPORTANCE)
+    if held + len(memory.content) <= bench.importance_room[memory.target]:
+        return candidate, ()
+    freed = replace(candidate, memory=replace(memory, protected=()))
+    return freed, (Reason(code="importance_share_full"),)
+
+
+def _attach(c: apsw.Connection, memory: Memory, bench: Bench, parts: "NDArray[np.float32] | None") -> bool:
+    """Store the vectors of a memory, or ask for them; whether they are there."""
+    if parts is not None and bench.fingerprint is not None:
+        vectors.attach(c, memory.seq, memory.content, bench.fingerprint, parts)
+        return True
+    now_ms = memories.to_ms(memory.updated_at) or 0
+    vectors.queue_job(c, memory.namespace, memory.seq, now_ms)
+    vectors.queue_judgement(c, memory.namespace, memory.seq, now_ms)
+    return False

@@ -1,0 +1,184 @@
+"""What a store answers, and what its dry run does; no decisions are made here."""
+
+from collections.abc import Iterable, Sequence
+from datetime import timedelta
+from typing import cast
+
+from memorycore import answers, messages
+from memorycore.domain.memory import Memory
+from memorycore.domain.routing import Reason
+from memorycore.intake import QUARANTINED, Admitted, Candidate, Decision, GateNote, Judged, Outcome, Preview, Recorded
+from memorycore.options import CoreOptions
+
+_KEPT = frozenset({"hot", "cold", "fallback"})
+
+
+def stored(item: Admitted, options: CoreOptions) -> answers.Stored:
+    """What a store answers, after everything was done."""
+    candidate, recorded = item.candidate, item.recorded
+    memory = recorded.memory
+    reasons = [*recorded.reasons, *candidate.reasons]
+    if recorded.outcome == "fallback":
+        reasons.insert(0, Reason(code="no_room" if item.failure is None else "file_unusable"))
+    answer = _decided(candidate, reasons, options)
+    hot = memory.residence == "hot"
+    answer["status"], answer["tier"] = _status(recorded.outcome, recorded.decision, hot=hot)
+    if recorded.outcome == "refused":
+        why = recorded.reasons[0]
+        answer["code"] = why.code
+        answer["message"] = messages.text(why.code, options.language, **dict(why.facts))
+        return answer
+    answer["id"] = memory.id
+    if item.failure is not None:
+        answer["note"] = messages.error_text(item.failure, options.language)
+    if hot or recorded.outcome == "fallback":  # the file that it is in, or was meant for
+        answer["target"] = memory.target
+    if recorded.before and recorded.before != candidate.memory.content:
+        answer["before"], answer["after"] = recorded.before, candidate.memory.content
+    if recorded.outcome in {"stale", "quarantined"}:
+        answer["note"] = messages.text("note.in_bin_until", options.language, until=_until(memory, options))
+    found: answers.Stored = {**answer}
+    found |= _when_there("usage", item.usage)
+    found |= _when_there("pending", _pending(recorded))
+    found |= _when_there("undo", _undo(recorded))
+    found |= _when_there("gates", _findings(candidate.gates, spans=False))
+    return found
+
+
+def _when_there(name: str, value: object) -> answers.Stored:
+    return cast("answers.Stored", {name: value} if value else {})
+
+
+def preview(item: Preview, options: CoreOptions) -> answers.Stored:
+    """What a store would answer; room in the file is not looked at."""
+    candidate, same = item.candidate, item.same
+    reasons = [*_follows(item.decision), *item.reasons, *candidate.reasons]
+    if candidate.refused:
+        reasons.insert(0, Reason(code=candidate.refused))
+    elif same is not None and same.state == "active":
+        reasons.insert(0, Reason(code="known_already"))
+    answer = _decided(candidate, reasons, options)
+    answer["dry_run"] = True
+    answer["importance"] = candidate.memory.importance
+    notes = list(candidate.gates)
+    if same is not None and same.state == "active":
+        notes.append(GateNote(gate="duplicate", action="kept"))
+        answer["id"] = same.id
+    answer["gates"] = _findings(notes, spans=True)
+    answer["judge"] = [_verdict(judged) for judged in item.decision.judged]
+    hidden = any(note.action in {"masked", "redacted"} for note in candidate.gates)
+    if hidden and not candidate.refused:
+        answer["masked"] = candidate.memory.content
+    outcome, hot = _would_be(item)
+    answer["status"], answer["tier"] = _status(outcome, item.decision, hot=hot)
+    return answer
+
+
+def _would_be(item: Preview) -> tuple[Outcome, bool]:
+    """The outcome, and whether the text would then be hot."""
+    candidate, same, into = item.candidate, item.same, item.decision.into
+    if candidate.refused:
+        return "refused", False
+    if same is not None and same.state == "active":
+        return "known", same.residence == "hot"
+    if candidate.memory.state == "trashed":
+        return ("quarantined" if candidate.memory.trash_reason == QUARANTINED else "stale"), False
+    if into is not None:
+        was_hot = into.memory.residence == "hot"
+        return ("known", was_hot) if into.relation == "same" else ("updated", was_hot or candidate.hot)
+    return ("hot" if candidate.hot else "cold"), candidate.hot
+
+
+def _decided(candidate: Candidate, reasons: Iterable[Reason], options: CoreOptions) -> answers.Stored:
+    routing = candidate.routing
+    answer: answers.Stored = {
+        "status": "stored",
+        "tier": "none",
+        "route": routing.route,
+        "type": routing.type,
+        "protected": bool(candidate.memory.protected),
+        "reasons": [messages.reason(reason.code, options.language, **dict(reason.facts)) for reason in reasons],
+    }
+    if candidate.draft.ref:
+        answer["ref"] = candidate.draft.ref
+    return answer
+
+
+_BY_OUTCOME: dict[Outcome, tuple[answers.StoreStatus, answers.StoreStatus]] = {  # what is said of cold, and of hot
+    "refused": ("refused", "refused"),
+    "stale": ("stale", "stale"),
+    "quarantined": ("quarantined", "quarantined"),
+    "known": ("cold_duplicate", "duplicate"),
+    "updated": ("cold_updated", "updated"),
+    "fallback": ("cold_stored_fallback", "cold_stored_fallback"),
+    "cold": ("cold_stored", "cold_stored"),
+    "hot": ("stored", "stored"),
+}
+
+
+def _status(outcome: Outcome, decision: Decision, *, hot: bool) -> tuple[answers.StoreStatus, answers.Tier]:
+    status = _BY_OUTCOME[outcome][hot]
+    if outcome in _KEPT and decision.superseded:
+        status = "superseded"
+    elif outcome in _KEPT and (decision.disputed or decision.proposed):
+        status = "disputed"
+    if outcome in {"refused", "stale", "quarantined"}:
+        return status, "none" if outcome == "refused" else "bin"
+    return status, "hot" if hot else "cold"
+
+
+def _pending(recorded: Recorded) -> list[str]:
+    if recorded.vector:
+        return []
+    return ["vector"] if recorded.outcome == "updated" else ["vector", "judge"] if recorded.outcome in _KEPT else []
+
+
+def _undo(recorded: Recorded) -> str:
+    """The command that takes back what was decided; a text that was only added is forgotten."""
+    if recorded.events:
+        return f"memorycore undo {recorded.events[0]}"
+    return f"memorycore forget {recorded.memory.id}" if recorded.outcome in _KEPT else ""
+
+
+def _follows(decision: Decision) -> Sequence[Reason]:
+    """The reasons of a decision, for a text that was not stored."""
+    if decision.into is not None:
+        return (Reason(code=decision.into.relation),)
+    told = (
+        ("supersedes", decision.superseded),
+        ("disputes", decision.disputed),
+        ("exception_to", decision.exceptions),
+        ("proposed", decision.proposed),
+    )
+    return tuple(Reason(code=code) for code, judged in told if judged)
+
+
+def _findings(notes: Iterable[GateNote], *, spans: bool) -> list[answers.GateFinding]:
+    return [
+        {
+            "gate": note.gate,
+            "action": note.action,
+            "rules": list(note.rules),
+            "spans": list(note.spans) if spans else [],
+        }
+        for note in notes
+    ]
+
+
+def _verdict(judged: Judged) -> answers.Verdict:
+    answer: answers.Verdict = {
+        "id": judged.memory.id,
+        "relation": judged.verdict.relation,
+        "evidence": judged.evidence(),
+        "content": judged.memory.content,
+    }
+    if judged.verdict.limited:
+        answer["limited"] = True
+    if judged.proposed:
+        answer["proposed"] = True
+    return cast("answers.Verdict", answer)
+
+
+def _until(memory: Memory, options: CoreOptions) -> str:
+    until = (memory.trashed_at or memory.updated_at) + timedelta(days=options.trash_days)
+    return until.date().isoformat()
