@@ -5,9 +5,6 @@ A second opinion, a verdict that had to wait for a vector, and a person's decisi
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime
-
-import apsw
 
 from memorycore.core.rooms import Rooms
 from memorycore.domain.judge import Relation
@@ -94,10 +91,3 @@ def _end(
             added = hot.begin(c, tier, new, "add", cause)
     done = hot.exchange(rooms.db, tier, [gone], added, by=new, cause=cause, evidence={old.id: evidence})
     return list(done.events)
-
-
-def settle_edges(c: apsw.Connection, rooms: Rooms, one: str, other: str, *, by: str, at: datetime) -> None:
-    """Close what is open between two memories."""
-    for edge in edges.of(c, one, rooms.namespaces):
-        if {edge.src, edge.dst} == {one, other} and edge.status in {"open", "proposed"}:
-            edges.settle(c, edge, "settled", by=by, at=at)

@@ -1,6 +1,7 @@
 """Verdicts that had to wait: for the vector of a memory, or for the opinion of a language model."""
 
 import logging
+from contextlib import suppress
 from dataclasses import replace
 
 from memorycore.core.relate import relate
@@ -90,7 +91,8 @@ def ask_model(rooms: Rooms, endpoint: ChatEndpoint) -> bool:
         facts: dict[str, object] = {"model": rooms.options.llm.model}
         cause = replace(_by_model(rooms, relation), facts=facts)
         if relation != "different":
-            relate(rooms, old_id, new_id, relation, cause, evidence=({"code": "model", "old": "", "new": ""},))
+            with suppress(HotFileError):  # it waits as a proposal
+                relate(rooms, old_id, new_id, relation, cause, evidence=({"code": "model", "old": "", "new": ""},))
 
     done = verdicts.settle(rooms.db, endpoint, namespaces=(rooms.options.namespace,), clock=rooms.clock, apply=apply)
     return bool(done.judged or done.failed)

@@ -65,6 +65,20 @@ def settle(c: apsw.Connection, edge: Edge, status: EdgeStatus, *, by: str, at: d
     c.execute(sql["settle_edge"], where)
 
 
+def settle_between(  # noqa: PLR0913 two memories, who decided, and what
+    c: apsw.Connection, one: str, other: str, namespaces: Sequence[str], *, status: EdgeStatus, by: str, at: datetime
+) -> list[int]:
+    """Close what is open between two memories; the numbers of those edges."""
+    waits = [
+        edge
+        for edge in of(c, one, namespaces)
+        if {edge.src, edge.dst} == {one, other} and edge.status in {"open", "proposed"}
+    ]
+    for edge in waits:
+        settle(c, edge, status, by=by, at=at)
+    return [edge.id for edge in waits]
+
+
 def by_number(c: apsw.Connection, edge_id: int, namespaces: Sequence[str]) -> Edge | None:
     row = first_row(c, "edge_by_id", {"id": edge_id, "namespaces": json.dumps(namespaces)})
     return None if row is None else _edge(row)
