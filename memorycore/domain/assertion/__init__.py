@@ -117,7 +117,7 @@ def _predicate(tokens: list[Token], language: str) -> int:
             return place
         if token.kind == "neg" and place and language != "zh":
             return place
-        if language == "zh" and place and ((token.kind == "prep" and token.key in {"at", "to"}) or token.kind == "neg"):
+        if language == "zh" and place and ((token.kind == "prep" and token.key in {"at", "to", "by"}) or token.kind == "neg"):
             return place
     if language == "en":
         for place, token in enumerate(tokens[1:], 1):

@@ -50,7 +50,7 @@ _PARTS = re.compile(
     r"凌晨|清晨|早上|早晨|上午|中午|下午|傍晚|晚上|夜里|晚|早|午前|午後|오전|오후|北京|东京|日本时|韩国时|伦敦时|纽约时|柏林时|巴黎时"
 )
 _OF_WORDS = re.compile(r"(?:half|quarter) past |quarter to |(?:noon|midnight)\b|q[1-4]\b")
-_NOT_A_CODE = frozenset("-_.#:")
+_DENYING_PREFIXES = ("un", "non", "in", "im", "ir", "dis")
 
 
 def language_of(text: str) -> str:
@@ -62,7 +62,7 @@ def language_of(text: str) -> str:
         language for word in _WORD.findall(text[:2000].replace("'", " ")) for language in guess_latin().get(word, ())
     )
     best = max(LATIN, key=lambda language: votes[language])
-    return best if votes[best] > votes["en"] else "en"
+    return best if votes[best] > votes["en"] + (votes["en"] > 0) else "en"
 
 
 class Scan:
@@ -268,6 +268,8 @@ class Scan:
 
     def _unknown(self, place: int, end: int) -> int:
         word = self.text[place:end]
+        if denied := self._with_negating_prefix(word, place, end):
+            return denied
         stem = lemma(word, self.latin_language, self.latin.irregular)
         upper = self.cased[place].isupper()
         if upper and self.found and self.found[-1].kind != "punct" and self.language != "de":
@@ -275,6 +277,19 @@ class Scan:
         if upper and self.language != "de":
             return self._add("name?", stem, place, end)
         return self._add("word", stem, place, end, past=self._is_past(word, stem))
+
+    def _with_negating_prefix(self, word: str, place: int, end: int) -> int:
+        """``unencrypted`` is not encrypted, when the rest is a word we know."""
+        for prefix in _DENYING_PREFIXES:
+            rest = word.removeprefix(prefix)
+            if rest == word or len(rest) < 4 or self.latin_language != "en":  # noqa: PLR2004 "unit", "inch"
+                continue
+            stem = lemma(rest, "en", self.latin.irregular)
+            entry = next((entry for phrase, entry in self.latin.stems.get(stem, ()) if len(phrase) == 1), None)
+            if entry is not None:
+                self._add("neg", "not", place, place + len(prefix))
+                return self._add(entry.kind, entry.key, place + len(prefix), end)
+        return 0
 
     def _worded_number(self, place: int) -> int:
         values, multipliers = _numerals(self.latin_language)

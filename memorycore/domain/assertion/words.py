@@ -17,7 +17,8 @@ from memorycore.domain.text import fold
 LATIN = ("en", "fr", "de", "es")
 CJK = ("zh", "ja", "ko")
 _COLUMNS = ("en", "zh", "ja", "ko", "fr", "de", "es")
-_ALIASES = 4  # a concept may have as many one-character words without being refused
+_TELLING = frozenset({"func", "soft", "be", "prep", "conj", "neg", "modal"})
+"""Kinds whose words tell one language from another."""
 
 
 class Entry(NamedTuple):
@@ -64,13 +65,16 @@ def words(language: str) -> Words:
             _add_piece(result, entry, Entry("word", entry) if kind == "keep" else Entry(kind, key))
         else:
             phrase = tuple(entry.split())
-            small.update(phrase)
+            if len(phrase) == 1 and kind in _TELLING:
+                small.update(phrase)
             result.exact.setdefault(phrase[0], []).append((phrase, Entry(kind, key)))
     for kind, key, entry in _concepts(language):
         if language in CJK:
             _add_piece(result, entry, Entry(kind, key))
         else:
-            phrase = tuple(lemma(word, language, result.irregular) for word in entry.split())
+            plain = tuple(entry.split())
+            result.exact.setdefault(plain[0], []).append((plain, Entry(kind, key)))
+            phrase = tuple(lemma(word, language, result.irregular) for word in plain)
             result.stems.setdefault(phrase[0], []).append((phrase, Entry(kind, key)))
     for index in (result.exact, result.stems, result.pieces):
         for entries in index.values():

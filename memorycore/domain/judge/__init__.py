@@ -9,7 +9,7 @@ from memorycore.domain.judge.case import Case, case_of, differing, snippet
 from memorycore.domain.judge.conflict import VALUES, slot_of
 from memorycore.domain.judge.crossing import across
 from memorycore.domain.judge.meaning import ended_by_event, incompatible_in_other_words
-from memorycore.domain.judge.order import is_inverse, order_differs
+from memorycore.domain.judge.order import is_inverse, order_differs, roles_swapped
 from memorycore.domain.judge.period import later
 from memorycore.domain.judge.refine import misfit
 from memorycore.domain.judge.verdict import Evidence, Relation, Verdict, evidence, verdict
@@ -45,6 +45,7 @@ def judge(old: str, new: str, *, likeness: float | None = None) -> Verdict:
         return _same_words(case)
     return (
         _inverse(case)
+        or _said_twice(case)
         or ended_by_event(case)
         or _polarity(case)
         or _additions(case)
@@ -123,9 +124,19 @@ def _inverse(case: Case) -> Verdict | None:
     if len(case.diff.runs) != 1 or not is_inverse(case.diff.runs[0]) or case.diff.flipped:
         return None
     run = case.diff.runs[0]
-    if case.diff.moved:
+    if not case.diff.moved:
+        return None
+    if roles_swapped(case):
         return verdict("same", differing("inverse", run, case))
-    return None
+    return verdict("disputes", evidence("role", case.old.text, case.new.text))
+
+
+def _said_twice(case: Case) -> Verdict | None:
+    """The same statements, one of them said twice: "is not against it, he is for it"."""
+    old, new = ({(term.key, term.denied) for term in one.content} for one in (case.old, case.new))
+    if old != new or case.old.modals != case.new.modals or case.change or order_differs(case):
+        return None
+    return verdict("same", evidence("wording", case.old.text, case.new.text))
 
 
 def _polarity(case: Case) -> Verdict | None:
@@ -138,6 +149,8 @@ def _polarity(case: Case) -> Verdict | None:
     if replaced:
         if case.change and case.strong_change and not any(run.in_subject for run in replaced):
             return verdict("supersedes", case.change, sign)
+        if (other := incompatible_in_other_words(case)) is not None:
+            return other
         return verdict("different", differing("other_negation", replaced[0], case))
     if any(run.in_subject for run in case.diff.runs) and not case.change:
         return verdict("different", differing("subject", case.diff.runs[0], case))
@@ -151,6 +164,8 @@ def _additions(case: Case) -> Verdict | None:
         return None
     if any(case.said_newly(cue) for cue in ("end", "correction", "change")) and case.change is not None:
         return verdict("supersedes", case.change)
+    if "only" in case.new.quantifiers - case.old.quantifiers and (scope := _narrowed(case)) is not None:
+        return verdict("disputes", scope)
     for run in runs:
         if (sign := misfit(run, case)) is not None:
             return verdict("different", sign, undecided=sign.code != "subject")

@@ -73,6 +73,7 @@ def difference(old: Assertion, new: Assertion) -> Difference:
             gaps.append([code.src_start, code.src_end, code.dest_start, code.dest_end])
     runs = [_run(mine, yours, gap) for gap in gaps]
     moved, runs = _without_moved(runs, shared)
+    runs = _paired(runs)
     return Difference(
         runs=tuple(stripped for run in runs if (stripped := _content_only(run)) is not None),
         soft=tuple(run for run in runs if _is_soft(run)),
@@ -119,6 +120,18 @@ def _without_moved(runs: list[Run], shared: list[tuple[Term, Term]]) -> tuple[li
         for run in runs
     ]
     return moved, [run for run in kept if run.old or run.new]
+
+
+def _paired(runs: list[Run]) -> list[Run]:
+    """One thing gone here and one of its kind come there is a replacement."""
+    old = [run for run in runs if (kept := _content_only(run)) and kept.kind == "removed"]
+    new = [run for run in runs if (kept := _content_only(run)) and kept.kind == "added"]
+    if len(old) != 1 or len(new) != 1 or {term.kind for term in old[0].old} != {term.kind for term in new[0].new}:
+        return runs
+    if sum(_content_only(run) is not None for run in runs) != 2:  # noqa: PLR2004 the two
+        return runs
+    pair = Run(old=old[0].old, new=new[0].new, before=new[0].before, after=new[0].after)
+    return [pair, *(run for run in runs if run not in (old[0], new[0]))]
 
 
 def _content_only(run: Run) -> Run | None:

@@ -32,7 +32,7 @@ def _slot(run: Run, case: Case) -> str:
         return "attribute"
     if _listed(run, words_of("many", "roles")):
         return "many"
-    if any(term.kind == "verb" for term in run.old) and any(term.kind == "verb" for term in run.new):
+    if _both_act(run):
         return "value" if _one_slot(run) else "action"
     return _by_verb(run, case)
 
@@ -70,6 +70,12 @@ def _digits(term: Term) -> str:
     return "".join(filter(str.isdigit, term.text)) or term.key
 
 
+def _both_act(run: Run) -> bool:
+    acting = [[term for term in terms if term.kind == "verb"] for terms in (run.old, run.new)]
+    past = [[term for term in terms if term.token.past] for terms in (run.old, run.new)]
+    return bool(acting[0] or past[0]) and bool(acting[1] or past[1])
+
+
 def _one_slot(run: Run) -> bool:
     old, new = ({term.key for term in terms if term.kind == "verb"} for terms in (run.old, run.new))
     return any(old & (states | events) and new & (states | events) for states, events in slots().values())
@@ -84,9 +90,17 @@ def governing(run: Run, case: Case) -> Term | None:
     return before[-1] if before else verbs[0] if verbs else None
 
 
+def _governed_by(run: Run, case: Case, verbs: frozenset[str]) -> bool:
+    """Whether a verb in front of a run, or behind where none is in front, is one of these."""
+    place = run.new[0].token.start
+    found = [term for term in case.new.content if term.key in verbs and term not in run.new]
+    before = [term for term in found if term.token.start < place]
+    return bool(before) or (bool(found) and case.new.language in {"ja", "ko"})
+
+
 def _by_verb(run: Run, case: Case) -> str:
     verb = governing(run, case)
-    if verb is not None and verb.key in words_of("many", "verbs"):
+    if case.new.modals and case.old.modals or _governed_by(run, case, words_of("many", "verbs")):
         return "many"
     if verb is not None and verb.key in words_of("once", "verbs"):
         return "value"

@@ -31,6 +31,24 @@ def is_inverse(run: Run) -> bool:
     return len(run.old) == 1 and len(run.new) == 1 and are_inverse(run.old[0].key, run.new[0].key)
 
 
+def roles_swapped(case: Case) -> bool:
+    """Whether the two first things that the texts name in another order have changed places."""
+    old, new = (_arguments(one, case) for one in (case.old, case.new))
+    names = {term.key for term in case.old.content if term.kind in {"name", "name?"}} & case.new.keys
+    if len(names) > 1:
+        old, new = [key for key in old if key in names], [key for key in new if key in names]
+    place = next((at for at, (one, other) in enumerate(zip(old, new, strict=False)) if one != other), None)
+    if place is None or new[place] not in old or old[place] not in new:
+        return False
+    first, second = old[place], new[place]
+    return old.index(first) < old.index(second) and new.index(second) < new.index(first)
+
+
+def _arguments(assertion: Assertion, case: Case) -> list[str]:
+    differing = {term.key for run in case.diff.runs for term in (*run.old, *run.new)}
+    return [term.key for term in assertion.content if term.key not in differing and term.kind != "verb"]
+
+
 def _as_sorted_lists(assertion: Assertion) -> list[str]:
     """Keys in order, items of a list in alphabetical order."""
     terms = assertion.terms
