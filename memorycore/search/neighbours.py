@@ -12,6 +12,7 @@ import json
 import math
 import threading
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import TYPE_CHECKING, Literal
 
 from memorycore.domain.text import query_tokens
@@ -36,9 +37,9 @@ if TYPE_CHECKING:
 MOST_NEIGHBOURS = 8
 MOST_ARCHIVED = 4
 # What is looked at more closely, of each kind and found in each way.
-LOOKED_AT = 24
+LOOKED_AT = 14
 MOST_LOOKED_AT = 480  # where other namespaces and sessions hold the same words
-ARCHIVED_LOOKED_AT = 12
+ARCHIVED_LOOKED_AT = 7
 # A text may have thousands of words; the first ones, and of these the rarest, tell what it is about.
 MOST_CHARS = 4_000
 MOST_WORDS = 256
@@ -139,10 +140,7 @@ class Scout:
 
 def _nearest_in(matrix: Matrix, moved: Mapping[str, Floats], namespace: str) -> dict[str, Sequence[int]]:
     return {
-        text: [
-            *matrix.nearest(found, namespace, active=True, count=LOOKED_AT),
-            *matrix.nearest(found, namespace, active=False, count=ARCHIVED_LOOKED_AT),
-        ]
+        text: matrix.nearest(found, namespace, active=LOOKED_AT, archived=ARCHIVED_LOOKED_AT)
         for text, found in moved.items()
     }
 
@@ -209,6 +207,7 @@ class _Words:
     """The words of a text: the weight of each (folded, cut to a stem), and those worth reading with their weights."""
 
     weights: Mapping[str, float]
+    total: float
     read: tuple[tuple[str, float], ...]
 
 
@@ -230,12 +229,18 @@ def _words_of(c: apsw.Connection, text: str) -> _Words:
     weights: dict[str, float] = {}
     for token, value in weight.items():
         weights[_stem(token)] = max(value, weights.get(_stem(token), 0.0))
-    return _Words(weights=weights, read=tuple(read))
+    return _Words(weights=weights, total=sum(weights.values()), read=tuple(read))
 
 
 def _stem(token: str) -> str:
     """Words by their beginning; numbers, and whatever holds a digit, whole."""
     return token[:_STEM] if token.isalpha() else token
+
+
+@lru_cache(maxsize=2_048)
+def _stems_in(text: str) -> frozenset[str]:
+    """What one text shares with the next ones that are stored is much the same."""
+    return frozenset(_stem(token) for token in query_tokens(text)[:MOST_WORDS])
 
 
 def _places(c: apsw.Connection, words: _Words, name: str) -> Iterable[tuple[str, float]]:
@@ -258,11 +263,11 @@ def _shared(words: _Words, text: str) -> float:
     own = words.weights
     if not own:
         return 0.0
-    other = {_stem(token) for token in query_tokens(text)[:MOST_WORDS]}
-    mean = sum(own.values()) / len(own)
-    both = sum(weight for token, weight in own.items() if token in other)
-    of_other = both + mean * sum(token not in own for token in other)
-    return both / math.sqrt(sum(own.values()) * of_other) if of_other else 0.0
+    other = _stems_in(text)
+    common = own.keys() & other
+    both = sum(own[token] for token in common)
+    of_other = both + words.total / len(own) * (len(other) - len(common))
+    return both / math.sqrt(words.total * of_other) if both else 0.0
 
 
 def _nearest_of_new(c: apsw.Connection, text: str, scouted: Scouted) -> list[int]:
@@ -306,7 +311,10 @@ def _likeness(c: apsw.Connection, text: str, others: Iterable[int], scouted: Sco
     span = max(calibration.equal - calibration.unrelated, 1e-6)
     found: dict[int, float] = {}
     for seq, own in places.items():
-        block = scores[own]
-        cosine = min(float(block.max(axis=1).mean()), float(block.max(axis=0).mean()))
+        if len(own) == len(ours) == 1:
+            cosine = float(scores[own[0], 0])
+        else:
+            block = scores[own]
+            cosine = min(float(block.max(axis=1).mean()), float(block.max(axis=0).mean()))
         found[seq] = round(min(1.0, max(0.0, (cosine - calibration.unrelated) / span)), 4)
     return found

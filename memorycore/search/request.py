@@ -62,7 +62,8 @@ class Wording:
 class Hit:
     """One result: row number, score 0..1, whether it lies below the noise floor, and what the score is made of.
 
-    ``wording``: what it said at the time that was asked for, if that was something else.
+    ``wording``: what it said at the time that was asked for, if that was something else. ``disputed_with``: the ids of
+    the results that contradict it.
     """
 
     seq: int
@@ -70,6 +71,7 @@ class Hit:
     score: float
     weak: bool = False
     wording: Wording | None = None
+    disputed_with: tuple[str, ...] = ()
     parts: dict[str, float | str | list[str]] = field(default_factory=dict[str, float | str | list[str]])
 
 

@@ -116,23 +116,26 @@ class Matrix:
         np.fmax.at(likeness, place, scores[ours])
         return likeness
 
-    def nearest(self, parts: Floats, namespace: str, *, active: bool, count: int) -> list[int]:
+    def nearest(self, parts: Floats, namespace: str, *, active: int, archived: int) -> list[int]:
         """Memories (seq) of one namespace whose residuals have the highest cosine with any of ``parts`` [k, width].
 
-        ``active`` False: those that are superseded or in the bin.
+        So many that are active, nearest first, then so many that are superseded or in the bin.
         """
         import numpy as np
 
-        space = self._spaces.get(namespace, -1)
-        rows = np.flatnonzero((self._space[: self._used] == space) & (self._active[: self._used] == active))
-        if not len(rows):
-            return []
-        few = len(rows) * 8 < self._used  # copying some rows is cheaper then than looking at all
-        scores = (self._residuals[rows] if few else self._residuals[: self._used]) @ parts.T
-        best = scores.max(axis=1) if few else scores.max(axis=1)[rows]
-        best = best / np.maximum(self._length[rows], _SMALLEST_LENGTH)
-        order = np.argpartition(-best, count)[:count] if len(best) > count else np.arange(len(best))
-        return list(dict.fromkeys(self._seq[rows[order[np.argsort(-best[order], kind="stable")]]].tolist()))
+        own = self._space[: self._used] == self._spaces.get(namespace, -1)
+        few = np.flatnonzero(own) if own.sum() * 8 < self._used else None  # copying some is cheaper then
+        best = ((self._residuals[few] if few is not None else self._residuals[: self._used]) @ parts.T).max(axis=1)
+        best /= np.maximum(self._length[: self._used] if few is None else self._length[few], _SMALLEST_LENGTH)
+        found: dict[int, None] = {}
+        for state, count in ((True, active), (False, archived)):
+            right = self._active[: self._used] == state
+            rows = np.flatnonzero(right & own) if few is None else np.flatnonzero(right[few])
+            if len(rows) > count:
+                rows = rows[np.argpartition(-best[rows], count)[:count]]
+            rows = rows[np.argsort(-best[rows], kind="stable")]
+            found |= dict.fromkeys(self._seq[rows if few is None else few[rows]].tolist())
+        return list(found)
 
     def _standing_in(self, rows: Rows) -> tuple[NDArray[np.bool_], RowNumbers]:
         import numpy as np

@@ -1,0 +1,51 @@
+"""Memories that contradict each other are shown side by side: one alone would pass for the truth."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from memorycore.search.weighing import hits as hits_of
+from memorycore.search.weighing import weigh
+from memorycore.store import edges
+from memorycore.store.statements import all_rows
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from memorycore.domain.scoring import Mask
+    from memorycore.search.request import Hit
+    from memorycore.search.weighing import Sought
+
+
+def beside_their_opposites(sought: Sought, hits: Sequence[Hit], allowed: Mask) -> Sequence[Hit]:
+    """The hits with what they contradict directly behind them, also where it ranked lower or not at all.
+
+    Only open disputes count, and nothing is shown that the caller may not see or did not ask for.
+    """
+    opposites: dict[str, list[str]] = {}
+    for edge in edges.disputes_of(sought.c, [hit.id for hit in hits], sought.request.namespaces):
+        opposites.setdefault(edge.src, []).append(edge.dst)
+        opposites.setdefault(edge.dst, []).append(edge.src)
+    if not opposites:
+        return hits
+    found = {hit.id: hit for hit in hits}
+    found |= {hit.id: hit for hit in _shown(sought, opposites.keys() - found, allowed)}
+    ordered: dict[str, Hit] = {}
+    for hit in hits:
+        for memory_id in (hit.id, *opposites.get(hit.id, ())):
+            if memory_id in found and memory_id not in ordered:
+                others = tuple(other for other in opposites.get(memory_id, ()) if other in found)
+                ordered[memory_id] = replace(found[memory_id], disputed_with=others)
+    return list(ordered.values())
+
+
+def _shown(sought: Sought, ids: Iterable[str], allowed: Mask) -> Sequence[Hit]:
+    """Those of these memories that may be shown, whatever speaks for them."""
+    import numpy as np
+
+    named = {"namespaces": json.dumps(sought.request.namespaces), "ids": json.dumps(list(ids)), "ref": ""}
+    rows = sought.rows.find(sorted(seq for (seq,) in all_rows(sought.c, "seqs_by_name", named)))
+    rows = rows[allowed[rows]]
+    return hits_of(sought, weigh(sought, rows), np.arange(len(rows))) if len(rows) else ()

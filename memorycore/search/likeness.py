@@ -1,0 +1,112 @@
+"""The vector of a question, and the vector scores of memories: from memory, sqlite-vec, or a reading of all vectors."""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from memorycore.domain import scoring
+from memorycore.search import vector_index
+from memorycore.search.vectors import Matrix, best_rows, debiased, likeness_of
+from memorycore.store.vectors import known_fingerprint
+
+if TYPE_CHECKING:
+    import apsw
+
+    from memorycore.domain.scoring import Floats, Mask, Tuning
+    from memorycore.domain.scoring import Rows as RowNumbers
+    from memorycore.embed import Calibration, EmbeddingService
+    from memorycore.search.living import LivingIndex
+    from memorycore.search.question import Question
+    from memorycore.search.rows import Rows
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Asked:
+    """A question with its vector; ``vector`` None: no model, or not in time, and ``why``."""
+
+    question: Question
+    vector: Floats | None
+    calibration: Calibration | None
+    fingerprint: str
+    why: str
+    model_ms: float
+
+
+def ask_model(question: Question, embedding: EmbeddingService | None, *, wait_s: float) -> Asked:
+    """The question's vector, or why there is none."""
+    started = time.perf_counter()
+    vector = None if embedding is None else embedding.query(question.text, timeout_s=wait_s)
+    calibration = fingerprint = why = None
+    if embedding is not None and vector is not None:
+        calibration, fingerprint = embedding.calibration, embedding.fingerprint(0.0)
+    elif embedding is not None:
+        why = embedding.why or {"loading": "loading", "off": "no_model"}.get(embedding.state, "timeout")
+    usable = calibration is not None and fingerprint is not None
+    return Asked(
+        question=question,
+        vector=vector if usable else None,
+        calibration=calibration if usable else None,
+        fingerprint=fingerprint or "",
+        why=(why or "no_model") if not usable else "",
+        model_ms=(time.perf_counter() - started) * 1_000,
+    )
+
+
+class Likeness:
+    """The vector scores of one question, from wherever they come soonest."""
+
+    def __init__(
+        self, c: apsw.Connection, asked: Asked, rows: Rows, *, index: LivingIndex | None, tuning: Tuning
+    ) -> None:
+        self._c = c
+        self._asked = asked
+        self._rows = rows
+        self._tuning = tuning
+        self._all: Floats | None = None
+        self._vector: Floats | None = None
+        known = known_fingerprint(c, asked.fingerprint) if asked.fingerprint else None
+        if asked.vector is None or asked.calibration is None or known is None:
+            return
+        self._fingerprint_id = known
+        self._calibration = asked.calibration
+        self._vector = debiased(asked.vector, asked.calibration, tuning)
+        if index is not None:
+            self._all = index.matrix(c, known, asked.calibration).likeness(self._vector, rows)
+        elif not vector_index.serves(c, asked.fingerprint, asked.calibration):
+            matrix = Matrix(known, asked.calibration)
+            matrix.follow(c)
+            self._all = matrix.likeness(self._vector, rows)
+        if self._all is not None and rows.reworded:  # the vector is that of the present wording
+            self._all[rows.find(sorted(rows.reworded))] = math.nan
+
+    def best(self, allowed: Mask, count: int) -> RowNumbers:
+        """The allowed rows that are most like the question."""
+        import numpy as np
+
+        if self._vector is None:
+            return np.zeros(0, dtype=np.int64)
+        if self._all is not None:
+            return best_rows(self._all, allowed, count)
+        seqs = self._rows.columns.seq[allowed].tolist()
+        best = vector_index.ask(
+            self._c, self._vector, seqs, fingerprint_id=self._fingerprint_id, calibration=self._calibration, count=count
+        )
+        return self._rows.find(best)
+
+    def of(self, rows: RowNumbers) -> Floats | None:
+        """0..1 for these rows, NaN where there is no vector; None without a question's vector."""
+        import numpy as np
+
+        if self._vector is None:
+            return None
+        if self._all is not None:
+            raw = self._all[rows]
+        else:
+            seqs = self._rows.columns.seq[rows].tolist()
+            found = likeness_of(self._c, self._vector, seqs, self._fingerprint_id, self._calibration)
+            now = [math.nan if seq in self._rows.reworded else found.get(seq, math.nan) for seq in seqs]
+            raw = np.array(now, dtype=np.float32)
+        return scoring.meaning(raw, self._calibration.floor, self._tuning)
