@@ -1,15 +1,26 @@
 """Answers as a person reads them: short sentences, aligned columns, no boxes, nothing that colour alone says."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rich.cells import cell_len
-from rich.padding import Padding
-from rich.table import Table
 from rich.text import Text
 
 from memorycore import messages
+from memorycore.cli.layout import (
+    FILES,
+    columns,
+    dim,
+    facts_line,
+    inside,
+    minute,
+    pairs,
+    point,
+    sentence_of,
+    thousands,
+    value_of,
+)
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -24,7 +35,6 @@ if TYPE_CHECKING:
         HotUsage,
         Recalled,
         Status,
-        Stored,
         Story,
     )
     from memorycore.cli.bulk import Bad
@@ -32,50 +42,8 @@ if TYPE_CHECKING:
     from memorycore.errors import MemoryCoreError
     from memorycore.settings import Settings, Shown
 
-FILES = {"memory": "MEMORY.md", "user": "USER.md"}
-PREVIEW_CHARS = 50
-STATUS_CELLS = 13  # the longest word of messages' table short, in both languages
 MOST_PROBLEMS = 5
 BAR_CELLS = 20
-
-
-def stored(shell: "Shell", answer: "Stored") -> None:
-    if answer.get("dry_run"):
-        shell.out.print(shell.word("say.trial"), style="yellow")
-    file = FILES.get(answer.get("target", "memory"), "MEMORY.md")
-    shell.out.print(shell.word(f"status.{answer['status']}", file=file) + _type(shell, answer), style="bold")
-    for reason in answer["reasons"]:
-        if not reason.startswith("known_already"):  # the status said it
-            _point(shell, sentence_of(reason))
-    if note := answer.get("note"):
-        _point(shell, note)
-    if answer.get("pending"):
-        _point(shell, shell.word("say.pending"))
-    facts = [answer.get("id", ""), answer.get("usage", "")]
-    _dim(shell, " · ".join(fact for fact in facts if fact))
-    if undo := answer.get("undo"):
-        _dim(shell, shell.word("say.undo", command=undo))
-
-
-def _type(shell: "Shell", answer: "Stored") -> str:
-    words = [shell.word(f"type.{answer['type']}")] if answer["type"] else []
-    if answer["protected"]:
-        words.append(shell.word("type.protected"))
-    return shell.word("say.in_brackets", words=shell.word("say.comma").join(words)) if words else ""
-
-
-def stored_line(shell: "Shell", answer: Mapping[str, Any], content: str) -> None:
-    """One line for one line of ``store --from``."""
-    where = shell.word(f"short.{answer['status']}")
-    text = answer["message"] if "code" in answer else preview(content)
-    shell.out.print(_columns((f"{answer['line']:>5}", where + " " * (STATUS_CELLS - cell_len(where)), text)))
-
-
-def counts(shell: "Shell", found: Mapping[str, int]) -> None:
-    """How many lines went where."""
-    total = sum(found.values())
-    parts = [f"{shell.word(f'short.{status}')} {number}" for status, number in sorted(found.items())]
-    shell.err.print(shell.word("say.lines", total=total, parts=" · ".join(parts)))
 
 
 def bad_line(shell: "Shell", bad: "Bad") -> None:
@@ -101,15 +69,15 @@ def changed(shell: "Shell", answer: "Changed") -> None:
     shell.out.print(shell.word(f"status.{answer['status']}", until=until), style="bold")
     before, after = answer.get("before"), answer.get("after")
     if before is not None and after is not None and before != after:
-        shell.out.print(_inside(Text(f"- {before}", style="red")))
-        shell.out.print(_inside(Text(f"+ {after}", style="green")))
+        shell.out.print(inside(Text(f"- {before}", style="red")))
+        shell.out.print(inside(Text(f"+ {after}", style="green")))
     elif text := after if after is not None else before:
-        shell.out.print(_inside(Text(text)))
+        shell.out.print(inside(Text(text)))
     for reason in answer.get("reasons", []):
-        _point(shell, sentence_of(reason))
-    _dim(shell, answer.get("id", ""))
+        point(shell, sentence_of(reason))
+    dim(shell, answer.get("id", ""))
     if undo := answer.get("undo"):
-        _dim(shell, shell.word("say.undo", command=undo))
+        dim(shell, shell.word("say.undo", command=undo))
 
 
 def recalled(shell: "Shell", answer: "Recalled") -> None:
@@ -135,19 +103,19 @@ def question(shell: "Shell", query: str) -> None:
 
 
 def _found(shell: "Shell", number: int, item: "Found") -> None:
-    shell.out.print(_columns((f"{number:>2}.", Text(item["content"])), padding=1))
+    shell.out.print(columns((f"{number:>2}.", Text(item["content"])), padding=1))
     tier = shell.word(f"tier.{item['tier']}")
     file = FILES.get(item.get("target", ""), "") if item["tier"] == "hot" else ""
     date = (item.get("occurred_at") or item.get("created_at") or "")[:10]
     weak = shell.word("say.weak") if item.get("weak") else ""
     by = item.get("author", "")
-    _facts(shell, [tier, file, date, by, *item.get("tags", []), f"{item['score']:.2f}", weak], item["id"])
+    facts_line(shell, [tier, file, date, by, *item.get("tags", []), f"{item['score']:.2f}", weak], item["id"])
     parts = {
         _explained(shell, name): f"{value:.3f}" if isinstance(value, float) else value_of(value)
         for name, value in item.get("why", {}).items()
     }
     if parts:
-        shell.out.print(_inside(Text(_pairs(parts), style="dim"), by=4))
+        shell.out.print(inside(Text(pairs(parts), style="dim"), by=4))
 
 
 def _explained(shell: "Shell", name: str) -> str:
@@ -186,10 +154,10 @@ def _age(shell: "Shell", days: int) -> str:
 
 
 def _audit_row(shell: "Shell", number: int, row: "AuditRow", *, verbose: bool) -> None:
-    shell.out.print(_columns((f"{number:>2}.", Text(row["text"])), padding=1))
+    shell.out.print(columns((f"{number:>2}.", Text(row["text"])), padding=1))
     type_word = shell.word(f"type.{row['type']}")
     facts = [type_word, _age(shell, row["age_days"]), row["why"], row["next"], *row["flags"]]
-    shell.out.print(_inside(Text(" · ".join(fact for fact in facts if fact), style="dim"), by=4))
+    shell.out.print(inside(Text(" · ".join(fact for fact in facts if fact), style="dim"), by=4))
     if verbose:
         active = row["last_active_at"] or "–"
         numbers = {
@@ -200,7 +168,7 @@ def _audit_row(shell: "Shell", number: int, row: "AuditRow", *, verbose: bool) -
             "sink_candidate": row["sink_candidate"],
         }  # fmt: skip
         line = " · ".join(f"{name} {value}" for name, value in numbers.items())
-        shell.out.print(_inside(Text(line, style="dim"), by=4))
+        shell.out.print(inside(Text(line, style="dim"), by=4))
 
 
 def story(shell: "Shell", answer: "Story") -> None:
@@ -210,40 +178,23 @@ def story(shell: "Shell", answer: "Story") -> None:
         "refs": answer["refs"], "vector": answer["vector"],
     }  # fmt: skip
     rows = [(name, value_of(value)) for name, value in facts.items() if value not in (None, "", [], ())]
-    shell.out.print(_inside(_columns(*rows)))
+    shell.out.print(inside(columns(*rows)))
     if answer["revisions"]:
         shell.out.print(Text(shell.word("say.revisions"), style="bold"))
         earlier = ((minute(item.get("from")), str(item.get("content", ""))) for item in answer["revisions"])
-        shell.out.print(_inside(_columns(*earlier)))
+        shell.out.print(inside(columns(*earlier)))
     if answer["events"]:
         shell.out.print(Text(shell.word("say.events"), style="bold"))
-        shell.out.print(_inside(_columns(*(_event(shell, item) for item in answer["events"]))))
+        shell.out.print(inside(columns(*(_event(shell, item) for item in answer["events"]))))
 
 
 def _event(shell: "Shell", item: Mapping[str, object]) -> tuple[str, str]:
     said = {"at", "action", "actor", "reason"}
     action = f"event.{item.get('action')}"
     what = shell.word(action) if messages.has(action, "en") else str(item.get("action"))
-    rest = _pairs({name: value for name, value in item.items() if name not in said})
+    rest = pairs({name: value for name, value in item.items() if name not in said})
     facts = (what, str(item.get("actor", "")), str(item.get("reason", "")), rest)
     return minute(item.get("at")), " · ".join(fact for fact in facts if fact)
-
-
-def minute(moment: object) -> str:
-    """``2026-03-14 09:30`` of an ISO time in UTC."""
-    return str(moment or "")[:16].replace("T", " ")
-
-
-def _pairs(item: Mapping[str, object]) -> str:
-    return " · ".join(f"{name} {value_of(value)}" for name, value in item.items() if value not in (None, "", {}, []))
-
-
-def value_of(value: object) -> str:
-    if isinstance(value, Mapping):
-        return _pairs(value)  # type: ignore[arg-type]
-    if isinstance(value, list | tuple):
-        return ", ".join(str(part) for part in value)  # type: ignore[misc]
-    return str(value)
 
 
 def binned(shell: "Shell", answer: "Bin") -> None:
@@ -251,10 +202,10 @@ def binned(shell: "Shell", answer: "Bin") -> None:
         shell.out.print(shell.word("say.bin_empty"))
         return
     for number, item in enumerate(answer["items"], 1):
-        shell.out.print(_columns((f"{number:>2}.", Text(item["content"])), padding=1))
+        shell.out.print(columns((f"{number:>2}.", Text(item["content"])), padding=1))
         why = shell.word(f"bin.{item['reason']}") if messages.has(f"bin.{item['reason']}", "en") else item["reason"]
         until = shell.word("say.until", until=item["until"][:10])
-        _facts(shell, [why, item["trashed_at"][:10], until], item["id"])
+        facts_line(shell, [why, item["trashed_at"][:10], until], item["id"])
     shell.out.print(shell.word("say.restore"), style="dim")
 
 
@@ -264,15 +215,15 @@ def status(shell: "Shell", answer: "Status") -> None:
     shell.out.print(Text(answer["verdict"], style=style))
     for problem in answer["problems"][:MOST_PROBLEMS]:
         if problem not in answer["verdict"]:
-            _point(shell, problem)
+            point(shell, problem)
     shell.out.print()
     usage, cold = answer["usage"], answer["usage"]["cold"]
     rows: list[tuple[RenderableType, ...]] = [
         (FILES[hot["target"]], _bar(shell, hot), Text(_filled(shell, hot))) for hot in usage["hot"]
     ]
-    shell.out.print(_columns(*rows))
+    shell.out.print(columns(*rows))
     origin = usage["hot"][0]["limit_from"]
-    _dim(shell, shell.word(f"limit.{origin}"))
+    dim(shell, shell.word(f"limit.{origin}"))
     facts = {
         "memories": shell.word(
             "usage.memories",
@@ -294,7 +245,7 @@ def status(shell: "Shell", answer: "Status") -> None:
         "version": answer["version"],
     }
     shell.out.print()
-    shell.out.print(_columns(*((shell.word(f"label.{name}"), Text(value)) for name, value in facts.items() if value)))
+    shell.out.print(columns(*((shell.word(f"label.{name}"), Text(value)) for name, value in facts.items() if value)))
 
 
 def _filled(shell: "Shell", hot: "HotUsage") -> str:
@@ -347,9 +298,9 @@ def settings(shell: "Shell", found: "Settings", *, verbose: bool) -> None:
             )
         )
         if verbose:
-            shell.out.print(_columns(rows.pop()))
-            _dim(shell, f"{one.variable}: {shell.word(f'setting.{one.key}')}")
-    shell.out.print(_columns(*rows), end="")
+            shell.out.print(columns(rows.pop()))
+            dim(shell, f"{one.variable}: {shell.word(f'setting.{one.key}')}")
+    shell.out.print(columns(*rows), end="")
     for name in found.without_effect:
         shell.out.print(shell.word("say.without_effect", name=name), style="yellow")
 
@@ -390,49 +341,3 @@ def settings_answer(shell: "Shell", found: "Settings", problems: "Sequence[Memor
         return answer
     sentences = [messages.error_text(problem, shell.language) for problem in problems]
     return {**messages.problem(problems[0], shell.language), "problems": sentences, **answer}
-
-
-def sentence_of(reason: str) -> str:
-    """What stands behind the code in ``code: sentence``."""
-    code, colon, sentence = reason.partition(": ")
-    return sentence if colon and code.replace("_", "").isalnum() else reason
-
-
-def preview(text: str) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= PREVIEW_CHARS else line[: PREVIEW_CHARS - 1] + "…"
-
-
-def thousands(number: int) -> str:
-    return f"{number:,}"
-
-
-def _columns(*rows: "Iterable[RenderableType]", padding: int = 2) -> Table:
-    """Rows in columns of their own width. A long path goes on in the next line: one that is cut is of no use."""
-    table = Table.grid(padding=(0, padding))
-    for row in map(tuple, rows):
-        while len(table.columns) < len(row):
-            table.add_column(overflow="fold")
-        table.add_row(*row)
-    return table
-
-
-def _inside(what: "RenderableType", *, by: int = 2) -> Padding:
-    return Padding(what, (0, 0, 0, by), expand=False)
-
-
-def _point(shell: "Shell", sentence: str) -> None:
-    shell.out.print(_inside(_columns(("·", Text(sentence)), padding=1)))
-
-
-def _facts(shell: "Shell", facts: Iterable[str], memory_id: str) -> None:
-    """One line of facts and the id, which moves to a line of its own rather than be cut."""
-    line = " · ".join(fact for fact in facts if fact)
-    whole = f"{line} · {memory_id}"
-    for part in [whole] if cell_len(whole) + 4 <= shell.out.width else [line, memory_id]:
-        shell.out.print(_inside(Text(part, style="dim"), by=4))
-
-
-def _dim(shell: "Shell", line: str) -> None:
-    if line:
-        shell.out.print(_inside(Text(line, style="dim")))

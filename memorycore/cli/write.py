@@ -68,9 +68,9 @@ def store(  # noqa: PLR0913 a parameter is an option of the command
     if json:
         shell.emit(answer)
     else:
-        from memorycore.cli import shown
+        from memorycore.cli import shown_store
 
-        shown.stored(shell, answer)
+        shown_store.stored(shell, answer)
     raise typer.Exit(1 if answer["status"] in {"refused", "error"} else 0)
 
 
@@ -95,7 +95,7 @@ def read_stdin() -> str:
 
 def _store_many(shell: Shell, core: "MemoryCore", file: str, given: Mapping[str, Any], *, dry_run: bool) -> bool:
     """Whether every line could be used. ``given``: what holds for lines that do not say it themselves."""
-    from memorycore.cli import bulk, shown
+    from memorycore.cli import bulk, shown_store
 
     zone = shell.settings.zone()
     counts: Counter[str] = Counter()
@@ -120,14 +120,18 @@ def _store_many(shell: Shell, core: "MemoryCore", file: str, given: Mapping[str,
             else:
                 line, stored = result
                 counts[stored["status"]] += 1
-                answer = {**(bulk.DECISION if dry_run else bulk.FIELDS), **cast("dict[str, Any]", stored), "line": line.number}
+                answer = {
+                    **(bulk.DECISION if dry_run else bulk.FIELDS),
+                    **cast("dict[str, Any]", stored),
+                    "line": line.number,
+                }
                 content = str(cast("dict[str, Any]", line.content)["content"])
             if shell.as_json:
                 shell.emit(answer)
             else:
-                shown.stored_line(shell, answer, content)
+                shown_store.stored_line(shell, answer, content)
     if not shell.as_json:
-        shown.counts(shell, counts)
+        shown_store.counts(shell, counts)
     return not counts["error"]
 
 

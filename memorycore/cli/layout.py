@@ -1,0 +1,80 @@
+"""How answers are laid out for a person: sentences, aligned columns, no boxes, nothing that colour alone says."""
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
+
+from rich.cells import cell_len
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from memorycore.cli.shell import Shell
+
+FILES = {"memory": "MEMORY.md", "user": "USER.md"}
+PREVIEW_CHARS = 50
+
+
+def columns(*rows: "Iterable[RenderableType]", padding: int = 2) -> Table:
+    """Rows in columns of their own width. A long path goes on in the next line: one that is cut is of no use."""
+    table = Table.grid(padding=(0, padding))
+    for row in map(tuple, rows):
+        while len(table.columns) < len(row):
+            table.add_column(overflow="fold")
+        table.add_row(*row)
+    return table
+
+
+def inside(what: "RenderableType", *, by: int = 2) -> Padding:
+    return Padding(what, (0, 0, 0, by), expand=False)
+
+
+def point(shell: "Shell", sentence: str) -> None:
+    shell.out.print(inside(columns(("·", Text(sentence)), padding=1)))
+
+
+def facts_line(shell: "Shell", facts: Iterable[str], memory_id: str) -> None:
+    """One line of facts and the id, which moves to a line of its own rather than be cut."""
+    line = " · ".join(fact for fact in facts if fact)
+    whole = f"{line} · {memory_id}"
+    for part in [whole] if cell_len(whole) + 4 <= shell.out.width else [line, memory_id]:
+        shell.out.print(inside(Text(part, style="dim"), by=4))
+
+
+def dim(shell: "Shell", line: str) -> None:
+    if line:
+        shell.out.print(inside(Text(line, style="dim")))
+
+
+def preview(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= PREVIEW_CHARS else line[: PREVIEW_CHARS - 1] + "…"
+
+
+def sentence_of(reason: str) -> str:
+    """What stands behind the code in ``code: sentence``."""
+    code, colon, sentence = reason.partition(": ")
+    return sentence if colon and code.replace("_", "").isalnum() else reason
+
+
+def minute(moment: object) -> str:
+    """``2026-03-14 09:30`` of an ISO time in UTC."""
+    return str(moment or "")[:16].replace("T", " ")
+
+
+def pairs(item: Mapping[str, object]) -> str:
+    return " · ".join(f"{name} {value_of(value)}" for name, value in item.items() if value not in (None, "", {}, []))
+
+
+def value_of(value: object) -> str:
+    if isinstance(value, Mapping):
+        return pairs(value)  # type: ignore[arg-type]
+    if isinstance(value, list | tuple):
+        return ", ".join(str(part) for part in value)  # type: ignore[misc]
+    return str(value)
+
+
+def thousands(number: int) -> str:
+    return f"{number:,}"
