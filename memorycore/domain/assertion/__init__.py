@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
 
 from memorycore.domain.assertion.tokens import Token, scan
-from memorycore.domain.assertion.words import table
+from memorycore.domain.assertion.words import concepts_in, table
 from memorycore.domain.text import normalise_for_compare
 
 CONTENT = frozenset(
@@ -52,6 +52,8 @@ class Assertion:
     modals: frozenset[str]
     quantifiers: frozenset[str]
     past: bool
+    events: frozenset[str]
+    """Concepts that cue words stand for: "moved to" is move."""
     cut: bool
     """The text was longer than is read."""
 
@@ -71,7 +73,8 @@ class Assertion:
 @lru_cache(maxsize=4096)
 def assertion_of(text: str) -> Assertion:
     """Read a text. Never fails; texts beyond ``READ_CHARS`` are read up to there."""
-    tokens, levelled, language = scan(text[:READ_CHARS])
+    found, levelled, language = scan(text[:READ_CHARS])
+    tokens = _with_nouns(found, language)
     head = _predicate(tokens, language)
     return Assertion(
         text=levelled,
@@ -83,6 +86,7 @@ def assertion_of(text: str) -> Assertion:
         modals=frozenset(token.key for token in tokens if token.kind == "modal"),
         quantifiers=frozenset(token.key for token in tokens if token.kind == "quantifier"),
         past=_is_past(tokens),
+        events=_events(tokens, levelled, language),
         cut=len(text) > READ_CHARS,
     )
 
@@ -93,6 +97,11 @@ def _cues(tokens: list[Token], text: str) -> dict[str, tuple[str, ...]]:
         if token.kind == "cue":
             found[token.key] = (*found.get(token.key, ()), text[token.start : token.end])
     return found
+
+
+def _events(tokens: list[Token], text: str, language: str) -> frozenset[str]:
+    found = [text[token.start : token.end].casefold() for token in tokens if token.kind == "cue"]
+    return frozenset(key for words in found for key in concepts_in(words, language))
 
 
 def _is_past(tokens: list[Token]) -> bool:
@@ -113,7 +122,7 @@ def _predicate(tokens: list[Token], language: str) -> int:
     if language in {"ja", "ko"}:
         return _after_topic(tokens, language)
     for place, token in enumerate(tokens):
-        if token.kind in {"be", "modal"} or (token.kind == "verb" and not _is_noun_here(tokens, place, language)):
+        if token.kind in {"be", "modal"} or (token.kind == "verb" and not (token.gerund and language == "en")):
             return place
         if token.kind == "neg" and place and language != "zh":
             return place
@@ -127,30 +136,27 @@ def _predicate(tokens: list[Token], language: str) -> int:
     return last[-1] if last else len(tokens)
 
 
-def _is_noun_here(tokens: list[Token], place: int, language: str) -> bool:
-    """A verb's form in a noun's place: "the plan", "Bus drives", "start time"."""
-    if language == "zh":
-        return False
+_DETERMINERS = frozenset({"article", "his", "her", "our", "their", "my", "your", "its", "this", "those"})
+
+
+def _with_nouns(tokens: list[Token], language: str) -> list[Token]:
+    """English verbs in a noun's place become nouns: "the plan", "bus drives are …", "a building"."""
+    if language != "en":
+        return tokens
+    return [
+        token._replace(kind="noun") if token.kind == "verb" and _is_noun_here(tokens, place) else token
+        for place, token in enumerate(tokens)
+    ]
+
+
+def _is_noun_here(tokens: list[Token], place: int) -> bool:
     before = tokens[place - 1] if place else None
-    if _is_gerund(tokens[place]) and (before is None or before.kind != "be"):
-        return True
     after = tokens[place + 1] if place + 1 < len(tokens) else None
-    if (
-        before is not None
-        and (
-            before.kind in {"func", "soft", "prep"}
-            and before.key
-            in {"article", "our", "we", "he", "she", "they", "i", "you", "it", "of", "this", "for", "from", "at", "by"}
-            and before.end - before.start != 1
-        )
-        and before.key != "aux"
-    ):
-        return before.key not in {"we", "he", "she", "they", "i", "you", "it"}
-    return place == 0 and after is not None and after.kind in {"be", "noun", "verb", "modal"}
-
-
-def _is_gerund(token: Token) -> bool:
-    return token.kind == "verb" and token.gerund
+    if before is not None and before.key in _DETERMINERS and before.kind in {"func", "soft"}:
+        return after is None or after.kind not in {"func", "soft"} or after.key not in _DETERMINERS
+    if tokens[place].gerund and before is not None and before.kind in {"noun", "word", "adjective"}:
+        return True
+    return place == 0 and after is not None and after.kind in {"be", "noun", "verb", "modal"} and not tokens[0].gerund
 
 
 def _looks_like_verb(tokens: list[Token], place: int) -> bool:

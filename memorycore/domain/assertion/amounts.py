@@ -37,6 +37,8 @@ def units() -> dict[str, Unit]:
     """Every name of a unit, folded; English and Romance plurals included."""
     names: dict[str, Unit] = {}
     for dimension, rows in table("units").items():
+        if dimension == "telling":
+            continue
         if dimension == "counters":
             names |= {fold(name): Unit("", 1) for name in rows if fold(name) not in names}
             continue

@@ -70,7 +70,7 @@ def _zone_in_front() -> re.Pattern[str]:
     return re.compile("|".join(map(re.escape, names)))
 
 
-def moment_at(text: str, place: int) -> Moment | None:
+def moment_at(text: str, place: int, *, proper: bool = False) -> Moment | None:
     """The date or time that begins at a place of a folded text, the longest one."""
     zone = ""
     start = place
@@ -83,6 +83,8 @@ def moment_at(text: str, place: int) -> Moment | None:
     if zone:
         return None
     found = [moment for read in _DATES if (moment := read(text, place))]
+    if word := _in_words(text, place, proper=proper):
+        found.append(word)
     return max(found, key=lambda moment: moment.end, default=None)
 
 
@@ -161,7 +163,7 @@ def _quarter(text: str, place: int) -> Moment | None:
     return Moment("date", f"q{found[1]}-{found[2] or ''}", found.end()) if found else None
 
 
-def _in_words(text: str, place: int) -> Moment | None:
+def _in_words(text: str, place: int, *, proper: bool) -> Moment | None:
     found = _worded().match(text, place)
     if found is None:
         return None
@@ -172,7 +174,7 @@ def _in_words(text: str, place: int) -> Moment | None:
         return Moment("date", _date(found[6], months[found[4]], found[5]), found.end())
     if found[7]:
         return Moment("date", _date(found[8], months[found[7]]), found.end())
-    if found[9] in table("numerals")["months"]["ambiguous"] and not _names_a_month(text, place, found[9]):
+    if found[9] in table("numerals")["months"]["ambiguous"] and not (proper or _names_a_month(text, place, found[9])):
         return None
     return Moment("date", _date(None, months[found[9]]), found.end())
 
@@ -184,4 +186,4 @@ def _names_a_month(text: str, place: int, word: str) -> bool:
     return word in {"march", "mai"} and before[0] in table("numerals")["months"]["after"]
 
 
-_DATES: tuple[Callable[[str, int], Moment | None], ...] = (_iso, _cjk, _european, _quarter, _in_words)
+_DATES: tuple[Callable[[str, int], Moment | None], ...] = (_iso, _cjk, _european, _quarter)

@@ -44,12 +44,15 @@ _NUMBER = re.compile(r"\d+(?:[,' ]\d{3})+(?:\.\d+)?(?!\d)|\d+(?:\.\d+)?")
 _CONTINENTAL = re.compile(r"\d{1,3}(?:[. ]\d{3})+(?:,\d+)?(?!\d)|\d+(?:,\d+)?")
 _PERCENT = re.compile(r"百分之([零一二三四五六七八九十百点]+|\d+(?:\.\d+)?)")
 _CURRENCY = {"$": "$", "€": "€", "£": "£", "¥": "元", "￥": "元"}
+_RUN = 200
 _LARGE = {"万": 10_000, "亿": 100_000_000, "千": 1000, "百": 100, "万亿": 10**12, "만": 10_000, "억": 100_000_000}
 _RATES = {"day": "daily", "week": "weekly", "month": "monthly", "year": "yearly", "hour": "hourly", "night": "nightly"}
 _PARTS = re.compile(
     r"凌晨|清晨|早上|早晨|上午|中午|下午|傍晚|晚上|夜里|晚|早|午前|午後|오전|오후|北京|东京|日本时|韩国时|伦敦时|纽约时|柏林时|巴黎时"
 )
 _OF_WORDS = re.compile(r"(?:half|quarter) past |quarter to |(?:noon|midnight)\b|q[1-4]\b")
+_AND_A_HALF = re.compile(r" and a half(?= )")
+_ONE_UNIT = re.compile(r"an? (hour|minute|day|week|month|year|second)\b( and a half\b)?")
 _DENYING_PREFIXES = ("un", "non", "in", "im", "ir", "dis")
 
 
@@ -80,6 +83,7 @@ class Scan:
         self.latin_language = self.language if self.language in LATIN else "en"
         self.found: list[Token] = []
         self.cuts = dict(self._pattern_cues())
+        self.cheapest: dict[int, tuple[int, Entry | None]] = {}
 
     def _pattern_cues(self) -> Iterator[tuple[int, tuple[int, str]]]:
         for name, pattern in self.own.patterns.items():
@@ -99,9 +103,9 @@ class Scan:
             return place + 1
         if place in self.cuts:
             end, cue = self.cuts[place]
-            if cue != "end":  # what ends stays to be compared: "no longer eats fish"
-                return self._add("cue", cue, place, end)
             self._add("cue", cue, place, end)
+            if cue not in {"end", "change"}:  # what ends stays to be compared: "no longer eats fish"
+                return end
         if _IS_CJK.match(character):
             return self._cjk(place)
         if character.isdigit() or character in _CURRENCY or (character == "-" and self._minus(place)):
@@ -154,9 +158,15 @@ class Scan:
             value, end = value * 1000, number.end() + 1
         if text[place] == "-":
             value = -value
+        if self._is_hour(place, value, found):
+            return self._add("time", f"@{value * 60:g}", place, max(end, number.end()))
         if found is None and "." in digits and value >= 0:
             return self._add("num", f"#v{digits}", place, max(end, number.end()))  # a version: 4.2 is not 4.20
         return self._quantity(place, max(end, number.end()), measure(value, found))
+
+    def _is_hour(self, place: int, value: float, unit: Unit | None) -> bool:
+        """``at 9``: a bare number behind "at" is an hour."""
+        return unit is None and self.text.endswith("at ", 0, place) and value.is_integer() and 0 < value <= 24  # noqa: PLR2004 hours of a day
 
     def _quantity(self, place: int, end: int, amount: Amount) -> int:
         self._add("num", amount.key, place, end, dimension=amount.dimension)
@@ -178,7 +188,7 @@ class Scan:
                 continue
             if len(name) == 1 and name.isascii() and name.isalpha() and start > place and self.text[place] == "-":
                 continue  # "A-1 b"
-            return start + length, unit
+            return (start if name in table("units")["telling"] else start + length), unit
         return place, None
 
     def _solid(self, start: int, least: int) -> int:
@@ -196,7 +206,9 @@ class Scan:
     # Letters
 
     def _letters(self, place: int) -> int:
-        if (_OF_WORDS.match(self.text, place) or self._may_be_month(place)) and (moment := moment_at(self.text, place)):
+        if (_OF_WORDS.match(self.text, place) or self._may_be_month(place)) and (
+            moment := moment_at(self.text, place, proper=self._is_proper(place))
+        ):
             return self._add(moment.kind, moment.key, place, moment.end, dimension=moment.zone)
         if solid := self._solid(place, place + 1):
             return solid
@@ -208,6 +220,10 @@ class Scan:
         if number := self._worded_number(place):
             return number
         return self._known_words(place) or self._unknown(place, word.end())
+
+    def _is_proper(self, place: int) -> bool:
+        """A capital within a sentence."""
+        return self.cased[place].isupper() and bool(self.found) and self.found[-1].kind != "punct"
 
     def _may_be_month(self, place: int) -> bool:
         return self.text[place : place + 3] in _month_beginnings()
@@ -238,9 +254,19 @@ class Scan:
         if best is None:
             return 0
         length, entry = best
+        end = upcoming[length - 1][1]
+        if length == 1 and entry.kind in {"func", "prep", "soft"} and self._stands_for_a_thing(plain[0], place, end):
+            return self._add("name", plain[0], place, end)
         return self._entry(
             entry, place, upcoming[length - 1][1], past=self._is_past(plain[length - 1], stems[length - 1])
         )
+
+    def _stands_for_a_thing(self, word: str, place: int, end: int) -> bool:
+        """"blood type A", "the pump is on": a letter or preposition where a value stands."""
+        last = not self.text[end : end + 2].strip(" .,;!?:")
+        if len(word) == 1 and word.isascii():
+            return self._is_proper(place) and word != "i"
+        return last and self.latin_language == "en" and word in {"on", "off", "in", "out", "up", "down"}
 
     def _is_past(self, word: str, stem: str) -> bool:
         return self.latin_language == "en" and (
@@ -248,8 +274,7 @@ class Scan:
         )
 
     def _irregular_past(self, word: str) -> bool:
-        base = self.latin.irregular.get(word)
-        return base is not None and table("en")["irregular"][base][0] == word and word not in {"has", "lying", "dies"}
+        return word in self.latin.irregular and not word.endswith(("s", "ing", "men"))
 
     def _entry(self, entry: Entry, start: int, end: int, *, past: bool = False) -> int:
         if entry.kind in {"neg", "modal"} and entry.key in {"not", "mustnot"} and self._standing(start):
@@ -272,7 +297,7 @@ class Scan:
             return denied
         stem = lemma(word, self.latin_language, self.latin.irregular)
         upper = self.cased[place].isupper()
-        if upper and self.found and self.found[-1].kind != "punct" and self.language != "de":
+        if upper and self._is_proper(place) and self.language != "de":
             return self._add("name", word, place, end)
         if upper and self.language != "de":
             return self._add("name?", stem, place, end)
@@ -307,17 +332,21 @@ class Scan:
                     total, current = total + current, 0.0
             elif not (word == "and" and end):
                 break
+        if end and (and_half := _AND_A_HALF.match(self.text, end)):
+            current, end = current + 0.5, and_half.end()
         if not end:
             return self._single_unit(place)
         finish, unit = self._unit_after(end)
+        if self._is_hour(place, total + current, unit):
+            return self._add("time", f"@{(total + current) * 60:g}", place, end)
         return self._quantity(place, finish, measure(total + current, unit))
 
     def _single_unit(self, place: int) -> int:
         """``an hour`` is one hour."""
-        found = re.compile(r"an? (hour|minute|day|week|month|year|second)\b").match(self.text, place)
+        found = _ONE_UNIT.match(self.text, place)
         if found is None:
             return 0
-        return self._quantity(place, found.end(), measure(1.0, units()[found[1]]))
+        return self._quantity(place, found.end(), measure(1.5 if found[2] else 1.0, units()[found[1]]))
 
     # Scripts without blanks
 
@@ -343,10 +372,27 @@ class Scan:
         return self._add("char", self.text[place], place, place + 1)
 
     def _piece(self, place: int) -> tuple[str, Entry] | None:
-        for piece, entry in self.cjk.pieces.get(self.text[place], ()):
-            if self.text.startswith(piece, place) and not self._cut_short(piece, entry, place):
-                return piece, entry
-        return None
+        if place not in self.cheapest:
+            self._segment(place)
+        length, entry = self.cheapest[place]
+        return None if entry is None else (self.text[place : place + length], entry)
+
+    def _segment(self, place: int) -> None:
+        """Cut a run without blanks into the fewest words, an unknown character counting as two: 不|过敏, not 不过|敏."""
+        end = place
+        while end < len(self.text) and end - place < _RUN and _IS_CJK.match(self.text[end]):
+            end += 1
+        cost: dict[int, float] = {end: 0.0}
+        for at in range(end - 1, place - 1, -1):
+            best: tuple[float, int, Entry | None] = (2 + cost[at + 1], 1, None)
+            for piece, entry in self.cjk.pieces.get(self.text[at], ()):
+                until = at + len(piece)
+                if until <= end and self.text.startswith(piece, at) and not self._cut_short(piece, entry, at):
+                    price = 1 + cost[until] + (0.1 if entry.kind == "word" else 0)
+                    if price < best[0]:
+                        best = (price, len(piece), entry)
+            cost[at] = best[0]
+            self.cheapest[at] = (best[1], best[2])
 
     def _cut_short(self, piece: str, entry: Entry, place: int) -> bool:
         """A Korean particle stands at the end of a word, a Japanese one not at its beginning."""

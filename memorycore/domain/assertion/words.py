@@ -152,6 +152,24 @@ def _english(word: str) -> str:
     return word.removesuffix("e") or word
 
 
+@lru_cache(maxsize=2048)
+def concepts_in(text: str, language: str) -> frozenset[str]:
+    """Keys of the verbs that a cue's words stand for."""
+    own = words(language if language in LATIN else "en")
+    found: set[str] = set()
+    for word in text.split():
+        for phrase, entry in own.stems.get(lemma(word, language, own.irregular), ()):
+            if len(phrase) == 1 and entry.kind == "verb":
+                found.add(entry.key)
+    if language in CJK and text:
+        found |= {
+            entry.key
+            for piece, entry in words(language).pieces.get(text[0], ())
+            if entry.kind == "verb" and (text.startswith(piece) or piece.startswith(text))
+        }
+    return frozenset(found)
+
+
 @cache
 def guess_latin() -> dict[str, tuple[str, ...]]:
     """Small words and the languages that have them, to tell which language a text is in."""

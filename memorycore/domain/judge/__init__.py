@@ -12,6 +12,7 @@ from memorycore.domain.judge.meaning import ended_by_event, incompatible_in_othe
 from memorycore.domain.judge.order import is_inverse, order_differs, roles_swapped
 from memorycore.domain.judge.period import later
 from memorycore.domain.judge.refine import misfit
+from memorycore.domain.judge.relations import words_of
 from memorycore.domain.judge.verdict import Evidence, Relation, Verdict, evidence, verdict
 from memorycore.domain.text import normalise_for_compare
 
@@ -49,8 +50,8 @@ def judge(old: str, new: str, *, likeness: float | None = None) -> Verdict:
         or ended_by_event(case)
         or _polarity(case)
         or _additions(case)
-        or _replacements(case)
         or incompatible_in_other_words(case)
+        or _replacements(case)
         or _unrelated(case)
     )
 
@@ -66,6 +67,9 @@ def _apart(case: Case) -> Verdict | None:
     ended = past and not case.diff.of("replaced") and not case.diff.of("removed") and case.overlap > _ENDING_COVERAGE
     if ended and not case.old.past:
         return verdict("supersedes", evidence("past", new=past))
+    was = case.old.cues.get("past") and not case.new.cues.get("past") and case.diff.runs
+    if was and case.change is None:
+        return verdict("different", evidence("past", old=case.old.cues["past"][0]))
     if past and not case.strong_change:
         return verdict("different", evidence("past", new=past))
     if case.new.past and not case.old.past and case.change is None and case.diff.runs:
@@ -74,8 +78,8 @@ def _apart(case: Case) -> Verdict | None:
 
 
 def _past_tense(case: Case) -> Verdict | None:
-    """What was beside what is; an event that ends a state is another matter."""
-    return None if ended_by_event(case) else verdict("different", evidence("past"), undecided=True)
+    """What was beside what is; an event that ends a state, or shows it false, is another matter."""
+    return None if ended_by_event(case) or incompatible_in_other_words(case) else verdict("different", evidence("past"), undecided=True)
 
 
 def _scripts_differ(case: Case) -> bool:
@@ -201,7 +205,7 @@ def _replacements(case: Case) -> Verdict | None:
         return verdict("supersedes", sign)
     if case.diff.moved and not case.change:
         return verdict("different", evidence("role", case.old.text, case.new.text))
-    firm = _firm(signs, replaced)
+    firm = _firm(signs, replaced, case)
     if firm is None:
         return _person_replaced(case, replaced, signs) or verdict(
             "different", *signs, undecided=not codes & {"subject", "condition", "period"}
@@ -217,9 +221,11 @@ def _replacements(case: Case) -> Verdict | None:
     return verdict("different", firm, undecided=firm.code in {"object", "action"})
 
 
-def _firm(signs: list[Evidence], runs: tuple[Run, ...]) -> Evidence | None:
+def _firm(signs: list[Evidence], runs: tuple[Run, ...], case: Case) -> Evidence | None:
     """The slot that decides, None when what differs is not one slot."""
     codes = {sign.code for sign in signs}
+    if len(runs) > 1 and _other_occasion(runs, codes, case):
+        return None
     if codes & {"subject", "condition", "period", "attribute"}:
         return None
     if len(runs) == 1:
@@ -228,6 +234,18 @@ def _firm(signs: list[Evidence], runs: tuple[Run, ...]) -> Evidence | None:
         return signs[0]
     values = [sign for sign in signs if sign.code in VALUES]
     return values[0] if len(values) == len(signs) else None
+
+
+def _other_occasion(runs: tuple[Run, ...], codes: set[str], case: Case) -> bool:
+    """Another number on another day, or at another time of day, is another fact."""
+    if codes & {"number", "unit", "value", "object", "many"}:
+        event = any(term.key in words_of("event", "verbs") for term in case.new.content)
+        if "date" in codes and event:
+            return True
+        return any(
+            term.key in words_of("occasion", "words") for run in runs for term in (*run.old, *run.new)
+        )
+    return False
 
 
 def _person_replaced(case: Case, runs: tuple[Run, ...], signs: list[Evidence]) -> Verdict | None:

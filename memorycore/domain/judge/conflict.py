@@ -23,7 +23,7 @@ def _slot(run: Run, case: Case) -> str:
     if run.in_condition:
         return "condition"
     if run.in_subject:
-        return "period" if _all(run, {"date", "time"}) else "subject"
+        return "time" if _all(run, {"time"}) else "period" if _all(run, {"date"}) else "subject"
     if any(are_opposite(one.key, other.key) for one in run.old for other in run.new):
         return "polarity"
     if typed := _typed_slot(run):

@@ -66,6 +66,8 @@ def ended_by_event(case: Case) -> Verdict | None:
                 return verdict("supersedes", evidence("event", old.text, new.text))
     for states, events in slots().values():
         before = next((term for term in case.old.content if term.key in states and not term.denied), None)
+        if before is not None and case.new.events & events and _speaker_or_equal(case):
+            return verdict("supersedes", evidence("event", before.text, " ".join(case.new.events & events)))
         event = next((term for term in case.new.content if term.key in events and not term.denied), None)
         if before is not None and event is not None and _speaker_or_equal(case) and _happened(case, event):
             return verdict("supersedes", evidence("event", before.text, event.text))

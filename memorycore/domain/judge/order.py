@@ -1,5 +1,7 @@
 """When two texts say the same words in another order: a list, a phrase in front, a passive, or roles swapped."""
 
+import re
+
 from memorycore.domain.assertion import Assertion, Term
 from memorycore.domain.judge.alignment import Run
 from memorycore.domain.judge.case import Case
@@ -17,6 +19,8 @@ _SEQUENCE = frozenset({"before", "after", "first", "last"})
 def order_differs(case: Case) -> str:
     """Empty when the order means nothing, else ``direction``, ``order`` or ``role``."""
     if not case.diff.moved or _as_sorted_lists(case.old) == _as_sorted_lists(case.new):
+        return ""
+    if _lists_equal(case.old.form, case.new.form) or _one_changed_sides(case):
         return ""
     if _rotated_at_copula(case) or _only_free_moved(case) or _one_is_passive(case):
         return ""
@@ -65,6 +69,30 @@ def _as_sorted_lists(assertion: Assertion) -> list[str]:
                 keys[at] = key
         place = end + 1
     return [key for key, term in zip(keys, terms, strict=True) if term.kind != "conj"]
+
+
+_BETWEEN_ITEMS = re.compile(r"\s*(?:、|,|/|&|\band\b|\bor\b|\bund\b|\bet\b|\by\b|和|与|及|跟|以及|と|や)\s*")
+_REACH = 6
+
+
+def _lists_equal(old: str, new: str) -> bool:
+    """Whether two texts differ only in the order of the items of one list."""
+    start = next((at for at, (one, other) in enumerate(zip(old, new, strict=False)) if one != other), 0)
+    tail = next((at for at, (one, other) in enumerate(zip(old[::-1], new[::-1], strict=False)) if one != other), 0)
+    for before in range(min(_REACH, start) + 1):
+        for behind in range(min(_REACH, tail) + 1):
+            middle = [_BETWEEN_ITEMS.split(one[start - before : len(one) - tail + behind]) for one in (old, new)]
+            if len(middle[0]) > 1 and all(middle[0]) and sorted(middle[0]) == sorted(middle[1]):
+                return True
+    return False
+
+
+def _one_changed_sides(case: Case) -> bool:
+    """Only one thing stands on the other side of the verb, and a preposition there says which part it plays."""
+    moved = [term for term in case.diff.moved if term.kind != "verb"]
+    if len(moved) != 1:
+        return False
+    return {_preposition(moved[0].key, case.old), _preposition(moved[0].key, case.new)} in ({"", "for"}, {"", "by"})
 
 
 def _next_item(assertion: Assertion, place: int) -> int | None:

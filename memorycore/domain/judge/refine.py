@@ -9,6 +9,7 @@ _BEFORE_ANOTHER_VERB = frozenset({
     "plan", "want", "stop", "forbid", "avoid", "believe", "say", "ask", "fail", "reject", "cancel", "need", "learn",
     "tell", "help", "allow", "end", "start",
 })  # fmt: skip
+_WEIGHTY = frozenset({"prep", "modal", "quantifier", "neg", "conj", "soft"})
 _OPENINGS = ",;:.(-["
 _POSSESSIVES = ("的", "'s", "'", "の", "의")
 
@@ -28,14 +29,30 @@ def _misfit(run: Run, case: Case) -> str:
         return "subject"
     if opens:
         return ""
+    if _takes_a_word_away(run, case):
+        return "small_words"
     if any(term.kind == "verb" and term.key in _BEFORE_ANOTHER_VERB for term in run.new) and _before_shared_verb(run):
         return "action"
     if run.in_subject and not _free(run):
         return "subject"
     compound = case.new.language in {"en", "de", "fr", "es"} and _touches_content(run, case)
+    if first.kind == "verb" and (first.token.past or first.token.gerund):
+        return ""  # a participle behind its noun: "named Bruno"
     if compound and first.kind in {"noun", "word", "verb", "name"} and not run.in_subject:
         return "object"
     return ""
+
+
+def _takes_a_word_away(run: Run, case: Case) -> bool:
+    """The old text had a small word of weight where the new one has the addition: "is on", "is off"."""
+    after = run.after.token.start if run.after else len(case.new.text)
+    before = run.before.token.end if run.before else 0
+    kept = [token for token in case.new.tokens if before <= token.start < after and token.kind in _WEIGHTY]
+    olds = {term.key: term.token for term in case.old.terms}
+    left = olds[run.before.key].end if run.before and run.before.key in olds else 0
+    right = olds[run.after.key].start if run.after and run.after.key in olds else len(case.old.text)
+    had = [token for token in case.old.tokens if left <= token.start < right and token.kind in _WEIGHTY]
+    return bool({token.key for token in had} - {token.key for token in kept})
 
 
 def _free(run: Run) -> bool:
