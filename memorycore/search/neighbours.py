@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Literal
 
 from memorycore.domain.text import query_tokens
 from memorycore.search import vector_index
+from memorycore.search.alike import likeness_of_parts, residuals_of
 from memorycore.search.vectors import Matrix, residuals
 from memorycore.search.words import stems_of
 from memorycore.store import memories
@@ -143,14 +144,6 @@ def _nearest_in(matrix: Matrix, moved: Mapping[str, Floats], namespace: str) -> 
         text: matrix.nearest(found, namespace, active=LOOKED_AT, archived=ARCHIVED_LOOKED_AT)
         for text, found in moved.items()
     }
-
-
-def residuals_of(text: str, parts: Floats, calibration: Calibration) -> Floats:
-    """The residuals of one text's vectors, each of length one, ``[k, width]``."""
-    import numpy as np
-
-    found = residuals([(0, part.astype("<f4").tobytes(), text) for part in parts], calibration)
-    return found / np.maximum(np.linalg.norm(found, axis=1, keepdims=True), np.float32(1e-6))
 
 
 def neighbours(
@@ -308,13 +301,4 @@ def _likeness(c: apsw.Connection, text: str, others: Iterable[int], scouted: Sco
     places: dict[int, list[int]] = {}
     for place, row in enumerate(stored):
         places.setdefault(int(row[0]), []).append(place)
-    span = max(calibration.equal - calibration.unrelated, 1e-6)
-    found: dict[int, float] = {}
-    for seq, own in places.items():
-        if len(own) == len(ours) == 1:
-            cosine = float(scores[own[0], 0])
-        else:
-            block = scores[own]
-            cosine = min(float(block.max(axis=1).mean()), float(block.max(axis=0).mean()))
-        found[seq] = round(min(1.0, max(0.0, (cosine - calibration.unrelated) / span)), 4)
-    return found
+    return {seq: likeness_of_parts(scores[own], calibration) for seq, own in places.items()}
