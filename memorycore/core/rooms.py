@@ -103,7 +103,9 @@ class Rooms:
         """Take notice of what others did to the hot files. A file that cannot be read is a problem, not an end."""
         for target, tier in self.tiers.items():
             try:
-                done = reconcile.reconcile(self.db, tier, new_id=self.new_id, now=self.clock())
+                done = reconcile.reconcile(
+                    self.db, tier, new_id=self.new_id, now=self.clock(), gates=self.options.gates
+                )
             except HotFileError as error:
                 self.problems[target] = error
                 continue

@@ -70,10 +70,10 @@ def _row(
     weight = 1.0 if meta.weight is None else meta.weight
     effective = weight * 0.5 ** (idle_days / HALF_LIFE_DAYS) * (PROTECTED_TIMES if meta.protected else 1.0)
     sink = meta.type == "rule" and effective < SINK_WEIGHT and idle_days > SINK_IDLE_DAYS and not meta.protected
-    flags = list(filter(None, [why_not_hot(text, limit=tier.limit)]))
+    flags = list(filter(None, [why_not_hot(text, limit=tier.limit), *(memory.flags if memory else ())]))
     age_days = max(0, int((now - meta.written_at).total_seconds() // DAY_S))
     return {
-        "text": text,
+        "text": memory.content if memory and memory.file_hash else text,
         "sha256": entry_hash(text),
         "chars": len(text),
         "id": memory.id if memory else meta.id,

@@ -21,8 +21,10 @@ from memorycore.govern.recover import finish, recover
 from memorycore.hot.files import Contents
 from memorycore.hot.sidecar import EntryMeta
 from memorycore.hot.tier import HotTier
+from memorycore.intake import Shown, as_data, as_kept
 from memorycore.lifecycle import rows
 from memorycore.lifecycle.rows import Cause
+from memorycore.options import GateOptions
 from memorycore.store import Database, intents, memories, vectors
 from memorycore.store.intents import Intent
 from memorycore.store.memories import to_ms
@@ -66,21 +68,25 @@ def compare(
     *,
     is_cold: Callable[[str], bool] = lambda _: False,
     is_of: Callable[[Memory, str], bool | None] = lambda _memory, _text: None,
+    as_known: Callable[[str], str] = str,
 ) -> HostChanges:
     """Diff a file against the rows by hash, leaving out every text of a change that is under way.
 
     One removed and one added text about the same subject are an edit; pairs are taken best first, each text once.
     ``is_cold`` tells a text that a cold memory has already: that one comes back, and no other takes its words.
     ``is_of`` knows of some texts whether they are a memory's, whatever their words are; of others it says None.
+    ``as_known`` gives a text as rows know it, masked.
     """
+    changing = {intent.memory_id for intent in under_way}
     ours = {entry_hash(text) for intent in under_way for text in intent.texts()}
+    ours |= {memory.entry_key for memory in known if memory.id in changing}
     in_file = {entry_hash(text): text for text in entries}
     in_rows = {memory.entry_key: memory for memory in known}
     added = [text for key, text in in_file.items() if key not in in_rows and key not in ours]
     removed = [memory for key, memory in in_rows.items() if key not in in_file and key not in ours]
     edited: list[tuple[Memory, str]] = []
     new = {number: text for number, text in enumerate(added) if removed and not is_cold(text)}
-    ranked = sorted(_pairs(removed, new, is_of), key=lambda item: (-item[0], item[1], item[2]))
+    ranked = sorted(_pairs(removed, new, is_of, as_known), key=lambda item: (-item[0], item[1], item[2]))
     taken_rows: set[int] = set()
     taken_texts: set[int] = set()
     for _, index, number in ranked:
@@ -115,7 +121,10 @@ def _folded(text: str) -> tuple[str, str]:
 
 
 def _pairs(
-    old: Sequence[Memory], new: Mapping[int, str], is_of: Callable[[Memory, str], bool | None]
+    old: Sequence[Memory],
+    new: Mapping[int, str],
+    is_of: Callable[[Memory, str], bool | None],
+    as_known: Callable[[str], str],
 ) -> Iterator[tuple[float, int, int]]:
     """(likeness, number of the old text, number of the new one) of all that may be one entry before and after an edit.
 
@@ -126,7 +135,7 @@ def _pairs(
     for index, memory in enumerate(old):
         for number, text in new.items():
             known = is_of(memory, text)
-            likeness = _likeness(memory.content, text) if known is None else CERTAIN * known
+            likeness = _likeness(memory.content, as_known(text)) if known is None else CERTAIN * known
             if likeness >= SAME_SUBJECT:
                 yield likeness, index, number
 
@@ -136,7 +145,9 @@ def _length(texts: Iterable[str]) -> int:
     return sum(len(text) + 100 for text in texts)
 
 
-def reconcile(db: Database, tier: HotTier, *, new_id: Callable[[], str], now: datetime) -> Reconciled:
+def reconcile(
+    db: Database, tier: HotTier, *, new_id: Callable[[], str], now: datetime, gates: GateOptions
+) -> Reconciled:
     """One pass over one hot file; cheap when nothing changed since the last one.
 
     Raises:
@@ -161,20 +172,32 @@ def reconcile(db: Database, tier: HotTier, *, new_id: Callable[[], str], now: da
         unfinished = recover(c, tier, contents.entries, now)
         under_way = intents.open_intents(c, tier.namespace, tier.id)
         known = memories.select(c, "hot_memories", namespace=tier.namespace, hot_tier=tier.id)
+        as_known = _masked(gates)
         changes = compare(
             contents.entries,
             known,
             under_way,
-            is_cold=lambda text: _cold_memory(c, tier, text) is not None,
+            is_cold=lambda text: _cold_memory(c, tier, as_known(text)) is not None,
             is_of=_ownership(c, contents),
+            as_known=as_known,
         )
-        this = Pass(contents=contents, new_id=new_id, now=now, first=first)
+        this = Pass(contents=contents, new_id=new_id, now=now, first=first, gates=gates)
         done = _apply(c, tier, changes, this)
         intents.set_file_sha(c, tier.id, contents.sha256)
     finish(db, tier, unfinished, Cause(actor=ACTOR, at=now, reason="recovered"))
     if done.changed or first:
         _stamp(db, tier, now)
     return replace(done, finished=unfinished.count)
+
+
+def _masked(gates: GateOptions) -> Callable[[str], str]:
+    """How the rows know the text of an entry."""
+
+    @cache
+    def masked(text: str) -> str:
+        return as_kept(text, gates).content
+
+    return masked
 
 
 def _ownership(c: apsw.Connection, contents: Contents) -> Callable[[Memory, str], bool | None]:
@@ -208,13 +231,15 @@ class Pass:
     new_id: Callable[[], str]
     now: datetime
     first: bool
+    gates: GateOptions
 
 
 def _apply(c: apsw.Connection, tier: HotTier, changes: HostChanges, this: Pass) -> Reconciled:
     cause = Cause(actor=ACTOR, at=this.now)
     for memory, text in changes.edited:
-        routing = _routing(text, tier)
-        fields = {"content": text, "kind": routing.kind, "policy": routing.policy, "protected": routing.protected}
+        kept = as_kept(text, this.gates)
+        routing = _routing(kept, tier)
+        fields = {"kind": routing.kind, "policy": routing.policy, "protected": routing.protected, **_of_entry(kept)}
         rows.revise(c, memory, fields, replace(cause, reason="host_edited"))
     for text in changes.added:
         _adopt(c, tier, text, this)
@@ -237,17 +262,18 @@ def _apply(c: apsw.Connection, tier: HotTier, changes: HostChanges, this: Pass) 
 def _adopt(c: apsw.Connection, tier: HotTier, text: str, this: Pass) -> None:
     """Give a text that somebody wrote into the file its row: a cold or binned one with these words, or a new one."""
     cause = Cause(actor=ACTOR, at=this.now, reason="first_contact" if this.first else "host_added")
-    cold = _cold_memory(c, tier, text)
+    kept = as_kept(text, this.gates)
+    cold = _cold_memory(c, tier, kept.content)
     if cold is not None:
-        if cold.content != text:  # the file decides the wording
-            cold = rows.revise(c, cold, {"content": text}, cause)
+        if cold.content != kept.content or kept.flags:  # the file decides the wording
+            cold = rows.revise(c, cold, _of_entry(kept), cause)
         rows.move(c, cold, "hot", cause, tier=tier)
         return
     binned = memories.select(c, "binned_by_norm_hash", namespace=tier.namespace, norm_hash=norm_hash(text))
-    if binned and binned[0].content == text:
+    if binned and binned[0].content == text and not kept.flags:
         rows.move(c, rows.restore(c, binned[0], cause), "hot", cause, tier=tier)
         return
-    new = rows.add(c, _row_of(c, text, tier, this), cause)
+    new = rows.add(c, _row_of(c, text, kept, tier, this), cause)
     vectors.queue_job(c, tier.namespace, new.seq, to_ms(this.now) or 0)
 
 
@@ -260,9 +286,14 @@ def _cold_memory(c: apsw.Connection, tier: HotTier, text: str) -> Memory | None:
     return next((memory for memory in cold if memory.content == text), cold[0] if cold else None)
 
 
-def _row_of(c: apsw.Connection, text: str, tier: HotTier, this: Pass) -> Memory:
+def _of_entry(kept: Shown) -> dict[str, object]:
+    """The fields of a row that its entry decides."""
+    return {"content": kept.content, "flags": kept.flags, "file_hash": kept.file_hash}
+
+
+def _row_of(c: apsw.Connection, text: str, kept: Shown, tier: HotTier, this: Pass) -> Memory:
     # A sidecar of another machine, of a lost database or of the predecessor knows more than the text alone.
-    routing = _routing(text, tier)
+    routing = _routing(kept, tier)
     meta = this.contents.sidecar.entries.get(entry_hash(text)) or EntryMeta(
         type="rule" if routing.policy in RULES else "state",
         written_at=this.now,
@@ -272,11 +303,13 @@ def _row_of(c: apsw.Connection, text: str, tier: HotTier, this: Pass) -> Memory:
     return Memory(
         id=meta.id if meta.id and not memories.id_taken(c, meta.id) else this.new_id(),
         namespace=tier.namespace,
-        content=text,
-        norm_hash=norm_hash(text),
-        kind=meta.kind or routing.kind,
-        policy=meta.policy or _policy(routing, meta),
-        protected=meta.protected if meta.id else routing.protected,
+        content=kept.content,
+        norm_hash=norm_hash(kept.content),
+        flags=kept.flags,
+        file_hash=kept.file_hash,
+        kind=routing.kind if kept.untrusted else meta.kind or routing.kind,
+        policy=routing.policy if kept.untrusted else meta.policy or _policy(routing, meta),
+        protected=() if kept.untrusted else meta.protected if meta.id else routing.protected,
         pinned=meta.pinned,
         importance=routing.importance if meta.importance is None else meta.importance,
         importance_given=meta.importance is not None,
@@ -298,5 +331,6 @@ def _policy(routing: Routing, meta: EntryMeta) -> Policy:
     return "rule" if meta.type == "rule" else "fact"
 
 
-def _routing(text: str, tier: HotTier) -> Routing:
-    return route(text, importance=None, target=tier.target, kind=None, policy=None)
+def _routing(kept: Shown, tier: HotTier) -> Routing:
+    routing = route(kept.content, importance=None, target=tier.target, kind=None, policy=None)
+    return as_data(routing) if kept.untrusted else routing

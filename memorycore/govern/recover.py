@@ -7,6 +7,7 @@ from datetime import datetime
 import apsw
 
 from memorycore.domain.memory import Memory
+from memorycore.domain.text import entry_hash
 from memorycore.hot.tier import HotTier
 from memorycore.lifecycle import hot, relations, rows
 from memorycore.lifecycle.hot import Begun
@@ -18,12 +19,21 @@ from memorycore.store.memories import to_ms
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Found:
-    """One abandoned intent, its memory, and the texts that stand in the file."""
+    """One abandoned intent, its memory, and the hashes of the entries that stand in the file."""
 
     intent: Intent
     memory: Memory
     cause: Cause
     present: frozenset[str]
+
+    @property
+    def gone(self) -> bool:
+        """Whether the entry of the memory is not in the file any more."""
+        return self.memory.entry_key not in self.present
+
+    @property
+    def arrived(self) -> bool:
+        return entry_hash(self.intent.new_text or "") in self.present
 
 
 @dataclass(slots=True, kw_only=True)
@@ -42,7 +52,7 @@ class Unfinished:
 def recover(c: apsw.Connection, tier: HotTier, entries: Sequence[str], now: datetime) -> Unfinished:
     """End the intents of dead processes. ``entries`` is what stands in the file now."""
     found = Unfinished()
-    present = frozenset(entries)
+    present = frozenset(map(entry_hash, entries))
     for intent in intents.open_intents(c, tier.namespace, tier.id):
         if not intents.abandoned(intent, to_ms(now) or 0):
             continue
@@ -66,7 +76,7 @@ def recover(c: apsw.Connection, tier: HotTier, entries: Sequence[str], now: date
 
 
 def _added(c: apsw.Connection, tier: HotTier, one: _Found, found: Unfinished) -> None:
-    if one.intent.new_text in one.present:
+    if one.arrived:
         found.ended += 1
         rows.move(c, one.memory, "hot", one.cause, tier=tier)
     elif one.memory.residence != "hot":
@@ -80,7 +90,7 @@ def _left(c: apsw.Connection, tier: HotTier, one: _Found, found: Unfinished) -> 
     newer = memories.by_id(c, one.intent.by, (tier.namespace,))
     if newer is None or newer.state != "active":
         found.ended += 1
-    elif one.intent.old_text in one.present:
+    elif not one.gone:
         found.leaving.append((hot.begin(c, tier, one.memory, "remove", one.cause, by=newer.id), newer))
     else:
         found.ended += 1
@@ -88,10 +98,9 @@ def _left(c: apsw.Connection, tier: HotTier, one: _Found, found: Unfinished) -> 
 
 
 def _changed(c: apsw.Connection, one: _Found) -> None:
-    gone = one.intent.old_text not in one.present
-    if one.intent.operation == "replace" and gone and one.intent.new_text in one.present:
+    if one.intent.operation == "replace" and one.gone and one.arrived:
         rows.revise(c, one.memory, {"content": one.intent.new_text}, one.cause)
-    elif one.intent.operation == "remove" and gone:
+    elif one.intent.operation == "remove" and one.gone:
         rows.trash(c, one.memory, one.cause)
 
 

@@ -69,7 +69,7 @@ def consider(draft: Draft, ground: Ground, *, new_id: str) -> Candidate:
     )
     is_hot = routing.route == "hot"
     if passed.untrusted:
-        routing, is_hot = _as_data(routing), False
+        routing, is_hot = as_data(routing), False
     else:
         reasons.extend(routing.reasons)
     if is_hot and draft.scope == "session":
@@ -90,7 +90,7 @@ def consider(draft: Draft, ground: Ground, *, new_id: str) -> Candidate:
     )
 
 
-def _as_data(routing: Routing) -> Routing:
+def as_data(routing: Routing) -> Routing:
     """A text that gives orders from elsewhere is data: it guides nobody, and nothing protects it."""
     return replace(
         routing,

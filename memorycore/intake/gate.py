@@ -7,6 +7,7 @@ from memorycore.domain import gates
 from memorycore.domain.gates import Finding, instructions, noise, personal, secrets
 from memorycore.domain.memory import Draft
 from memorycore.domain.routing import Reason
+from memorycore.domain.text import entry_hash
 from memorycore.options import GateOptions
 
 GateAction = Literal["masked", "redacted", "kept", "refused", "quarantined", "untrusted"]
@@ -40,6 +41,36 @@ def clean(text: str, options: GateOptions) -> str:
     if options.pii != "off":
         found = (*found, *personal.find(text))
     return gates.mask(text, found) if found else text
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shown:
+    """A text that stands in a hot file by somebody's hand, as the store may keep it: nothing is done to the file.
+
+    ``file_hash`` is set where ``content`` is masked, so that the row still knows its entry.
+    """
+
+    content: str
+    flags: tuple[str, ...] = ()
+    file_hash: str = ""
+
+    @property
+    def untrusted(self) -> bool:
+        return "untrusted" in self.flags
+
+
+def as_kept(text: str, options: GateOptions) -> Shown:
+    """What the store keeps of an entry that a person or a host wrote."""
+    keys = secrets.find(text)
+    persons = personal.find(text) if options.pii != "off" else ()
+    order = instructions.find(text)
+    named = (("masked", keys or persons), ("secret", keys), ("pii", persons), ("untrusted", order))
+    hidden = (*keys, *persons)
+    return Shown(
+        content=gates.mask(text, hidden) if hidden else text,
+        flags=tuple(flag for flag, found in named if found),
+        file_hash=entry_hash(text) if hidden else "",
+    )
 
 
 def admit(draft: Draft, options: GateOptions) -> Passed:

@@ -12,7 +12,7 @@ from memorycore.domain.text import norm_hash
 from memorycore.hot.tier import HotTier
 from memorycore.store import memories, vectors
 
-HIDING = frozenset({"masked", "secret", "pii"})
+HIDING = frozenset({"masked", "secret", "pii"})  # what a row is told of its entry in a hot file
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,8 +53,8 @@ def confirm(c: apsw.Connection, memory: Memory, cause: Cause) -> Memory:
 def after(memory: Memory, changes: Mapping[str, Any]) -> Memory:
     """The memory as it would be after these changes."""
     changed = replace(memory, **changes)
-    if changed.content != memory.content and memory.file_hash:  # the new wording has nothing to hide
-        changed = replace(changed, file_hash="", flags=tuple(flag for flag in changed.flags if flag not in HIDING))
+    if changed.content != memory.content and "file_hash" not in changes:  # the new wording has nothing to hide
+        changed = _out_of_file(changed)
     return replace(changed, norm_hash=norm_hash(changed.content))
 
 
@@ -73,11 +73,18 @@ def revise(c: apsw.Connection, memory: Memory, changes: Mapping[str, Any], cause
     return stored
 
 
+def _out_of_file(memory: Memory) -> Memory:
+    """A memory whose entry leaves its file, or is reworded: what the store has of it is the masked text."""
+    if not memory.file_hash:
+        return memory
+    return replace(memory, file_hash="", flags=tuple(flag for flag in memory.flags if flag not in HIDING))
+
+
 def move(
     c: apsw.Connection, memory: Memory, residence: Residence, cause: Cause, *, tier: HotTier | None = None
 ) -> Memory:
     """Change where the text lives. A memory that leaves a hot file remembers which one it was in."""
-    moved = replace(memory, residence=residence)
+    moved = replace(memory if residence == "hot" else _out_of_file(memory), residence=residence)
     if tier is not None:
         moved = replace(moved, hot_tier=tier.id, target=tier.target)
     stored = memories.update_memory(c, memory, moved)
@@ -92,7 +99,9 @@ def hold_back(c: apsw.Connection, memory: Memory, cause: Cause) -> None:
 
 def trash(c: apsw.Connection, memory: Memory, cause: Cause) -> Memory:
     """Put a memory into the recycle bin; ``cause.reason`` says for whom recall may revive it."""
-    binned = replace(memory, state="trashed", residence="cold", trashed_at=cause.at, trash_reason=cause.reason)
+    binned = replace(
+        _out_of_file(memory), state="trashed", residence="cold", trashed_at=cause.at, trash_reason=cause.reason
+    )
     stored = memories.update_memory(c, memory, binned)
     record(c, memory, stored, "trashed", replace(cause, facts={**cause.facts, "was": memory.residence}))
     return stored
@@ -106,7 +115,7 @@ def supersede(c: apsw.Connection, memory: Memory, by: Memory, cause: Cause) -> M
     ended = by.valid_from or cause.at
     later = ended > cause.at
     superseded = replace(
-        memory,
+        memory if later else _out_of_file(memory),
         state="active" if later else "superseded",
         residence=memory.residence if later else "cold",
         valid_until=ended if memory.valid_until is None else min(ended, memory.valid_until),

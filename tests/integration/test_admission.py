@@ -1,0 +1,160 @@
+"""One way into memory: what the judge decides is what happens, in rows, file and ledger."""
+
+from pathlib import Path
+
+import pytest
+
+from memorycore.core import MemoryCore
+from memorycore.domain.memory import Draft, Source
+from tests.homes import START, Home
+
+PORT = "The staging database listens on port 5432."
+PORT_AND_TLS = "The staging database listens on port 5432 over TLS."
+NEW_PORT = "The staging database now listens on port 5433."
+OTHER_PORT = "The staging database listens on port 5499."
+
+
+def say(core: MemoryCore, text: str, **fields: object) -> dict[str, object]:
+    return dict(core.remember(Draft(content=text, **fields), actor="test"))  # type: ignore[arg-type]
+
+
+def texts(core: MemoryCore, question: str) -> list[str]:
+    return [item["content"] for item in core.recall(question, top_k=10)["results"]]
+
+
+def test_a_text_that_says_more_becomes_the_new_wording_and_the_old_one_a_revision(tmp_path: Path) -> None:
+    with Home(tmp_path).core() as core:
+        first = say(core, PORT)
+        second = say(core, PORT_AND_TLS, tags=("db",), importance=0.7)
+        assert (second["status"], second["id"]) == ("cold_updated", first["id"])
+        assert (second["before"], second["after"]) == (PORT, PORT_AND_TLS)
+        assert str(second["undo"]).startswith("memorycore undo ")
+        story = core.inspect(str(first["id"]))
+        assert [revision["content"] for revision in story["revisions"]] == [PORT]
+        assert (story["fields"]["tags"], story["fields"]["importance"]) == (["db"], 0.7)
+        assert texts(core, "staging database port") == [PORT_AND_TLS]
+
+
+def test_a_newer_value_ends_the_older_one_which_stays_in_the_history(tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    with home.core() as core:
+        first = say(core, PORT)
+        home.clock.forward(days=3)
+        second = say(core, NEW_PORT)
+        assert second["status"] == "superseded"
+        assert second["before"] == PORT
+        assert texts(core, "staging database port") == [NEW_PORT]
+        story = core.inspect(str(first["id"]))
+        assert story["state"] == "superseded"
+        assert story["fields"]["valid_until"] == "2026-03-05T09:00:00Z"
+
+
+def test_two_values_without_a_sign_both_stay_until_somebody_decides(tmp_path: Path) -> None:
+    with Home(tmp_path).core() as core:
+        say(core, PORT)
+        assert say(core, OTHER_PORT)["status"] == "disputed"
+        assert sorted(texts(core, "staging database port")) == [PORT, OTHER_PORT]
+
+
+def test_a_limited_statement_is_an_exception_and_replaces_nothing(tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    with home.core() as core:
+        say(core, "Always answer in English.")
+        answer = say(core, "This time answer in French.")
+        assert answer["status"] in {"stored", "cold_stored"}
+        assert "Always answer in English." in home.user_file.read_text(encoding="utf-8")
+
+
+def test_a_newer_rule_takes_the_place_of_the_old_one_in_the_file(tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    with home.core() as core:
+        for text in ("Always write dates as 2026-03-05.", "Always answer in English.", "Never use emoji."):
+            say(core, text, target="memory")
+        answer = say(core, "From now on always answer in German, not English.", target="memory")
+        assert (answer["status"], answer["tier"]) == ("superseded", "hot")
+        assert home.entries() == [
+            "Always write dates as 2026-03-05.",
+            "From now on always answer in German, not English.",
+            "Never use emoji.",
+        ]
+        assert core.audit()["targets"][0]["entries"] == 3
+
+
+def test_a_rule_that_says_more_rewords_its_entry(tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    with home.core() as core:
+        first = say(core, "Always answer in English.", target="memory")
+        answer = say(core, "Always answer in English, with metric units.", target="memory")
+        assert (answer["status"], answer["id"]) == ("updated", first["id"])
+        assert home.entries() == ["Always answer in English, with metric units."]
+
+
+@pytest.mark.parametrize("how", ["pinned", "core", "red_line"])
+def test_what_only_a_person_may_change_is_proposed(tmp_path: Path, how: str) -> None:
+    home = Home(tmp_path)
+    with home.core() as core:
+        old = "Never push to the main branch of the shop." if how == "red_line" else PORT
+        new = "You may now push to the main branch of the shop." if how == "red_line" else NEW_PORT
+        first = say(core, old, policy="core" if how == "core" else None)
+        if how == "pinned":
+            core.update(str(first["id"]), pinned=True, actor="test")
+        answer = say(core, new)
+        assert answer["status"] == "disputed"
+        assert any(str(reason).startswith("proposed:") for reason in list(answer["reasons"]))  # type: ignore[call-overload]
+        assert core.inspect(str(first["id"]))["state"] == "active"
+
+
+def test_what_a_page_says_does_not_end_what_somebody_told(tmp_path: Path) -> None:  # IL-143
+    with Home(tmp_path).core() as core:
+        first = say(core, PORT)
+        answer = say(core, NEW_PORT, source=Source(uri="https://wiki.test/db"))
+        assert answer["status"] == "disputed"
+        assert core.inspect(str(first["id"]))["state"] == "active"
+
+
+def test_dates_say_which_is_newer_even_without_words(tmp_path: Path) -> None:
+    with Home(tmp_path).core() as core:
+        say(core, PORT, occurred_at=START.replace(month=1))
+        assert say(core, OTHER_PORT, occurred_at=START.replace(month=2))["status"] == "superseded"
+        assert say(core, PORT.replace("5432", "5100"), occurred_at=START.replace(year=2020))["status"] == "disputed"
+
+
+def test_the_same_sentence_in_two_sessions_stays_two_memories(tmp_path: Path) -> None:  # IL-133
+    with Home(tmp_path).core() as core:
+        one = say(core, PORT, scope="session", session_id="a")
+        other = say(core, PORT, scope="session", session_id="b")
+        assert one["id"] != other["id"]
+
+
+def test_a_dry_run_says_everything_and_writes_nothing(tmp_path: Path) -> None:
+    with Home(tmp_path).core() as core:
+        first = say(core, PORT)
+        before = core.db.data_version()
+        lines = list(core.preview_many([Draft(content=PORT_AND_TLS), Draft(content=NEW_PORT), Draft(content=PORT)]))
+        assert [line["status"] for line in lines] == ["cold_updated", "superseded", "cold_duplicate"]
+        assert lines[1].get("judge", [])[0]["id"] == first["id"]
+        assert [found["gate"] for found in lines[2].get("gates", [])] == ["duplicate"]
+        assert all("importance" in line for line in lines)
+        assert core.db.data_version() == before
+
+
+def test_explicit_arguments_come_back_as_given(tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    with home.core() as core:
+        given = {"importance": 0.13, "kind": "person", "policy": "episode", "tags": ("a", "b")}
+        answer = say(core, "Ines leads the packaging team.", valid_until=START.replace(year=2030), **given)
+        fields = core.inspect(str(answer["id"]))["fields"]
+        assert (fields["importance"], fields["kind"], fields["policy"]) == (0.13, "person", "episode")
+        assert (fields["tags"], fields["valid_until"]) == (["a", "b"], "2030-03-02T09:00:00Z")
+
+
+def test_importance_alone_protects_no_more_than_its_share(tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    with home.core() as core:
+        for number in range(100):
+            say(core, f"The visitor badge of gate {number} is kept in drawer {number + 7}.", importance=0.95)
+        red = say(core, "Never delete the customers' orders without asking.")
+        rows = [row for target in core.audit()["targets"] for row in target["rows"]]
+        held = sum(row["chars"] for row in rows if row["protected"] and "badge" in row["text"])
+        assert 0 < held <= 0.3 * core.audit()["targets"][0]["rule_budget_chars"]
+        assert red["protected"]
