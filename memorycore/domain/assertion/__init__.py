@@ -156,7 +156,17 @@ def _is_noun_here(tokens: list[Token], place: int) -> bool:
         return after is None or after.kind not in {"func", "soft"} or after.key not in _DETERMINERS
     if tokens[place].gerund and before is not None and before.kind in {"noun", "word", "adjective"}:
         return True
-    return place == 0 and after is not None and after.kind in {"be", "noun", "verb", "modal"} and not tokens[0].gerund
+    return place == 0 and not tokens[0].gerund and _names_open(tokens)
+
+
+def _names_open(tokens: list[Token]) -> bool:
+    """The sentence opens with a compound and a verb behind it: "refresh tokens live", "deploys are"."""
+    for token in tokens[1:]:
+        if token.kind in {"be", "modal"} or (token.kind == "verb" and not token.gerund):
+            return True
+        if token.kind not in {"noun", "word", "adjective", "verb"}:
+            return False
+    return False
 
 
 def _looks_like_verb(tokens: list[Token], place: int) -> bool:

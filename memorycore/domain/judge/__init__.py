@@ -201,8 +201,11 @@ def _replacements(case: Case) -> Verdict | None:
         return None
     signs = [slot_of(run, case) for run in replaced]
     codes = {sign.code for sign in signs}
-    if codes == {"period"} and (sign := later(case)) is not None:
+    sign = later(case)
+    if codes == {"period"} and sign is not None:
         return verdict("supersedes", sign)
+    if sign is not None and case.change is not None and not codes & {"subject", "condition"}:
+        return verdict("supersedes", case.change, sign)
     if case.diff.moved and not case.change:
         return verdict("different", evidence("role", case.old.text, case.new.text))
     firm = _firm(signs, replaced, case)
@@ -211,7 +214,6 @@ def _replacements(case: Case) -> Verdict | None:
             "different", *signs, undecided=not codes & {"subject", "condition", "period"}
         )
     if firm.code in VALUES:
-        sign = later(case)
         change = case.change or sign
         if change and not case.said_newly("also"):
             return verdict("supersedes", change, firm)

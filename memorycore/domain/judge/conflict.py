@@ -22,6 +22,8 @@ def slot_of(run: Run, case: Case) -> Evidence:
 def _slot(run: Run, case: Case) -> str:
     if run.in_condition:
         return "condition"
+    if _listed(run, words_of("frequency", "words")):
+        return "scope"
     if run.in_subject:
         return "time" if _all(run, {"time"}) else "period" if _all(run, {"date"}) else "subject"
     if any(are_opposite(one.key, other.key) for one in run.old for other in run.new):

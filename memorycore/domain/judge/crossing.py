@@ -4,9 +4,11 @@ from collections import Counter
 
 from memorycore.domain.assertion import Assertion, Term
 from memorycore.domain.judge.case import Case
-from memorycore.domain.judge.verdict import Verdict, evidence, verdict
+from memorycore.domain.judge.relations import are_opposite, are_siblings
+from memorycore.domain.judge.verdict import Evidence, Verdict, evidence, verdict
 
 _KNOWN = frozenset({"verb", "noun", "adjective", "num", "date", "time", "code", "contrast"})
+_NAMED = frozenset({"name", "name?", "code", "word"})
 _TYPED = ("num", "time", "date", "code")
 _NEAR = 0.5
 _SURE_LIKENESS = 0.9
@@ -18,15 +20,16 @@ def across(case: Case, likeness: float | None) -> Verdict:
     old, new = _known(case.old), _known(case.new)
     unknown_old, unknown_new = _unknown(case.old), _unknown(case.new)
     common = old & new
-    left_old = {key for key in (old - new)} - _LIGHT
-    left_new = {key for key in (new - old)} - _LIGHT
-    size = min(sum((old).values()), sum(new.values())) or 1
+    left_old, left_new = set(old - new) - _LIGHT, set(new - old) - _LIGHT
+    size = min(sum(old.values()), sum(new.values())) or 1
     share = sum(common.values()) / size
     typed = _typed_difference(case)
     denied = case.old.negations % 2 != case.new.negations % 2
     firm = common and share >= _NEAR
     if firm and typed is not None:
         return verdict("supersedes" if case.change else "disputes", typed)
+    if (replaced := _replaced(case, common)) is not None:
+        return verdict("supersedes", replaced)
     if case.old.modals != case.new.modals and firm and not left_old and case.old.modals and case.new.modals:
         return verdict("disputes", evidence("modality"))
     if "only" in case.new.quantifiers ^ case.old.quantifiers and firm:
@@ -44,6 +47,27 @@ def across(case: Case, likeness: float | None) -> Verdict:
     return verdict("different", evidence("language", case.old.text, case.new.text), undecided=bool(common))
 
 
+def _replaced(case: Case, common: Counter[str]) -> Evidence | None:
+    """The new text tells a change of what the old one says: from its value to another, or its subject moved."""
+    if not case.strong_change or case.change is None or case.said_newly("also"):
+        return None
+    names = {term.key for term in case.old.content if term.kind in _NAMED}
+    if any(term.key in names and _preposition_before(term, case.new) == "from" for term in case.new.content):
+        return case.change
+    subject = {term.key for term in case.old.content if term.subject and term.kind in _KNOWN}
+    if not subject or not subject <= common.keys():
+        return None
+    typed = _typed_difference(case) is not None
+    sibling = any(are_siblings(one, other) or are_opposite(one, other) for one in case.old.keys - case.new.keys for other in case.new.keys - case.old.keys)
+    return case.change if typed or (sibling and len(common) > 1) else None
+
+
+def _preposition_before(term: Term, assertion: Assertion) -> str:
+    place = assertion.terms.index(term)
+    before = assertion.terms[place - 1] if place else None
+    return before.key if before is not None and before.kind == "prep" else ""
+
+
 def _known(assertion: Assertion) -> Counter[str]:
     return Counter({term.key for term in assertion.content if term.kind in _KNOWN})
 
@@ -52,7 +76,7 @@ def _unknown(assertion: Assertion) -> list[str]:
     return [term.text for term in assertion.content if term.kind not in _KNOWN]
 
 
-def _typed_difference(case: Case):
+def _typed_difference(case: Case) -> Evidence | None:
     for kind in _TYPED:
         old, new = (_of(one, kind) for one in (case.old, case.new))
         if old and new and not {term.key for term in old} & {term.key for term in new}:

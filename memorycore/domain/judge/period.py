@@ -2,6 +2,7 @@
 
 from functools import lru_cache
 
+from memorycore.domain.assertion import Assertion
 from memorycore.domain.assertion.tokens import scan
 from memorycore.domain.judge.case import Case
 from memorycore.domain.judge.verdict import Evidence, evidence
@@ -9,13 +10,22 @@ from memorycore.domain.judge.verdict import Evidence, evidence
 
 def later(case: Case) -> Evidence | None:
     """Evidence that the new text holds as of a later day than the old one."""
-    if "since" not in case.old.cues or "since" not in case.new.cues:
+    if "since" in case.old.cues and "since" in case.new.cues:
+        old, new = case.old.cues["since"][0], case.new.cues["since"][0]
+    elif case.change is not None and is_dated(case.old) and is_dated(case.new):
+        old, new = case.old.terms[0].text, case.new.terms[0].text
+    else:
         return None
-    old, new = case.old.cues["since"][0], case.new.cues["since"][0]
     before, after = _date_in(old), _date_in(new)
     if before and after and _comparable(before, after) and before < after:
         return evidence("later", old, new)
     return None
+
+
+def is_dated(assertion: Assertion) -> bool:
+    """An entry of a diary: a date, then what happened."""
+    tokens = assertion.tokens
+    return len(tokens) > 1 and tokens[0].kind == "date" and tokens[1].kind == "punct"
 
 
 @lru_cache(maxsize=512)

@@ -20,6 +20,16 @@ def are_opposite(one: str, other: str) -> bool:
 
 
 @cache
+def _siblings() -> tuple[frozenset[str], ...]:
+    return tuple(frozenset(group) for group in table("relations")["siblings"]["groups"])
+
+
+def are_siblings(one: str, other: str) -> bool:
+    """Whether two are different values of one kind."""
+    return one != other and any(one in group and other in group for group in _siblings())
+
+
+@cache
 def _inverse() -> dict[str, str]:
     pairs = table("relations")["inverse"]["pairs"]
     return {one: other for one, other in pairs} | {other: one for one, other in pairs}
