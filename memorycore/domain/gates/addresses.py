@@ -14,7 +14,7 @@ _SLASHED = re.compile(
 )
 _BASIC = re.compile(
     r"(?:(?<!\S)(?:curl|http|https|wget|xh)\s[^\n]{0,300}?(?:\s-u|\s--user|\s-a|\s--auth)[ =]?|--user[ =]|(?<!\S)-u\s)"
-    r"[\"']?([^\s:\"']{1,60}):([^\s\"']{3,100})"
+    r"\s?[\"']?\{?([^\s:\"'<>{}]{0,80})\}?[\"']?:[\"']?\{?([^\s\"'<>{}]{3,100})"
 )
 _OPTION = re.compile(
     r"(?:(?:mysql|mysqldump|mariadb|mysqladmin)\b[^\n]{0,200}?\s-p|(?:redis-cli|valkey-cli)\b[^\n]{0,200}?\s-a[ =]?|sshpass\s+-p\s*|(?:docker|podman|helm|az|oc|crane|npm)\s[^\n]{0,200}?login\b[^\n]{0,200}?\s-p[ =]|smbclient\b[^\n]{0,200}?%|(?:7z|unzip|zip|rar)\b[^\n]{0,80}?\s-[pP] ?)"

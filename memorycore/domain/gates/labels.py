@@ -57,12 +57,18 @@ def _hits(text: str, lowered: str, word: str, kind: str) -> Iterator[Label]:
         end = start + len(word)
         glued = False
         if _LATIN.match(word[0]) and start and _LATIN.match(text[start - 1]):
-            glued = not (text[start].isupper() and not text[start - 1].isupper())
+            glued = not _starts_part(text, start)
         if not glued or len(word) >= _LONG_WORD:
             if _LATIN.match(word[-1]) and lowered.startswith("s", end) and not _LATIN.match(text[end + 1 : end + 2]):
                 end += 1
             yield Label(kind=kind, word=word, start=start, end=end, glued=glued)
         start = lowered.find(word, start + len(word))
+
+
+def _starts_part(text: str, start: int) -> bool:
+    """Whether a capital begins a part of an identifier: the S of ``dbSecret`` and of ``APISecret``."""
+    after = text[start + 1 : start + 2]
+    return text[start].isupper() and (not text[start - 1].isupper() or after.islower())
 
 
 def value_part(text: str, label: Label, still: frozenset[str]) -> int | None:

@@ -17,7 +17,7 @@ from memorycore.domain.gates.identity import iban_holds, is_valid, luhn
 from memorycore.domain.gates.labels import Label, find_labels, lower
 
 _MAIL = re.compile(
-    r"(?<![\w.+%/:=-])[A-Za-z0-9](?:[\w.+%'-]{0,62}[\w+-])?(?:@|\s?[\[(](?:at|AT)[\])]\s?)"
+    r"(?<![A-Za-z0-9_.+%/-])[A-Za-z0-9](?:[\w.+%'-]{0,62}[\w+-])?(?:@|\s?[\[(](?:at|AT)[\])]\s?)"
     r"(?:[\w-]{1,62}(?:\.|\s?[\[(](?:dot|DOT)[\])]\s?)){1,6}[A-Za-z\u00a1-\u024f]{2,24}(?![\w@-])"
 )
 _CARD = re.compile(
@@ -30,7 +30,7 @@ _NO_PHONE = re.compile(
     r"|(?:400|800)[ -]?\d{3,4}[ -]?\d{3,4}|1?[ .-]?\(?8(?:00|33|44|55|66|77|88)\)?[ .-]\d{3}[ .-]\d{4}|0800[ -]?[\d -]+"
 )
 _DOCUMENT = re.compile(
-    r"(?<![\w-])(?=(?:[A-Z-]{0,3}\d){5}|[A-Z]{1,3}-?\d{4})[A-Z0-9]{1,4}-?[A-Z0-9]{2,9}(?:-?[A-Z0-9]{2,8}){0,3}(?![\w-])"
+    r"(?<![\w-])(?=(?:[A-Z-]{0,5}\d){5}|[A-Z]{1,3}-?\d{4})[A-Z0-9]{1,20}(?:-[A-Z0-9]{2,10}){0,3}(?![\w-])"
 )
 _ACCOUNT = re.compile(r"(?<![\w.])\d(?:[ -]?\d){6,20}(?![\w]|\.\d)")
 _BREAK = re.compile(r"[。！？;；]|[.!?]\s+(?=[A-Z\u4e00-\u9fff])|\n\s*\n")
@@ -68,7 +68,7 @@ def vocabulary() -> Vocabulary:
     return Vocabulary(
         words=tuple((word, kind) for kind, entries in listed["labels"].items() for word in entries),
         phones=tuple(
-            Shape(rule="phone", pattern=re.compile(rf"(?<![\w.,+(/:=-])(?:{shape['pattern']})(?![\w-]|[.,/]\d)", re.ASCII), sure=shape["sure"])
+            Shape(rule="phone", pattern=re.compile(rf"(?<![\w.,+(/-])(?:{shape['pattern']})(?![\w-]|[.,/]\d)", re.ASCII), sure=shape["sure"])
             for shape in listed["phone"]
         ),
         identities=tuple(
@@ -144,7 +144,9 @@ def _mails(text: str) -> Iterator[Span]:
             or host.rpartition(".")[2] in known.no_domains
         ):
             continue
-        before = text[max(0, match.start() - 40) : match.start()].lower()
+        before = text[max(0, match.start() - 80) : match.start()].lower()
+        if "://" in re.split(r"[\s\"'<>]", before)[-1]:
+            continue
         line = before.rpartition("\n")[2]
         if (
             any(re.search(rf"(?<![\w-]){login}\b", line) for login in known.logins)
@@ -256,7 +258,7 @@ def _phones(page: Page) -> Iterator[tuple[str, Span]]:
             if not _PHONE_DIGITS[0] <= count <= _PHONE_DIGITS[1] or _NO_PHONE.fullmatch(number):
                 continue
             label = page.announces(match.start(), match.end())
-            if (label.kind == "phone") if label else shape.sure:
-                yield "phone", (match.start(), match.start() + len(number))
-            elif label and shape.sure and label.kind not in {"against", "phone"}:
+            kind = label.kind if label else ""
+            written = shape.sure or bool(re.match(r"[+0(]", number)) or not number.isdigit()
+            if kind == "phone" or (kind == "calling" and written) or (shape.sure and kind != "against"):
                 yield "phone", (match.start(), match.start() + len(number))

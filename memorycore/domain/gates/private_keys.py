@@ -13,7 +13,7 @@ _END = re.compile(r"-{4,5} ?END[A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)? ?-{4,5}")
 _PUTTY = re.compile(r"Private-Lines: *\d+[ \t]*\r?\n")
 _BODY = re.compile(r"[A-Za-z0-9+/=]{4,}")
 _HEADER = re.compile(r"[A-Za-z][A-Za-z-]*: [^\n]*")
-_BETWEEN = re.compile(r"(?:\s|\\+[nrt]|[>|#*\"',+])+")
+_BETWEEN = re.compile(r"(?:\s|\\+[nrt]|[>|#*\"',]|\" ?\+ ?\")+")
 _LONG_LINE = 40
 
 

@@ -17,7 +17,12 @@ from memorycore.domain.gates.labelled import find_labelled
 from memorycore.domain.gates.private_keys import find_private_keys
 from memorycore.domain.gates.values import is_placeholder, machine_made
 
+# Found without anything that ties it to a label: its edges are a guess, those of any other finding are better.
+_LOOSE = "random_value"
 # A format starts at the edge of a word, or behind an escaped line end: "token\nghp_…" in JSON.
+# What may belong to a key behind the part that its vendor's format covers.
+_TAIL = re.compile(r"[\w.~+/=-]+")
+_CUT_SHORT = re.compile(r"\.{2,}|…|\*{2,}|•{2,}")
 _EDGE = r"(?:(?<![A-Za-z0-9_-])|(?<=\\[nrt]))"
 
 
@@ -59,7 +64,7 @@ def find(text: str) -> tuple[Finding, ...]:
     found.extend(
         (rule, span) for rule, where in find_labelled(plain, near_key=bool(found)) for span in _given(plain, [where])
     )
-    return tuple(Finding(gate="secret", rule=rule, start=start, end=end) for rule, (start, end) in _merged(found))
+    return tuple(Finding(gate="secret", rule=rule, start=start, end=end) for rule, (start, end) in _merged(text, found))
 
 
 def _given(plain: Plain, spans: Iterable[Span]) -> Iterator[Span]:
@@ -91,17 +96,20 @@ def _matches(text: str) -> Iterator[tuple[str, Span]]:
         for match in _compiled(form.pattern).finditer(text):
             group = 1 if match.re.groups else 0
             value = match.group(group).rstrip(".")
-            if not is_placeholder(value):
+            if not (is_placeholder(match.group(group)) or _CUT_SHORT.match(text, match.end(group))):
                 yield form.rule, (match.start(group), match.start(group) + len(value))
 
 
-def _merged(found: list[tuple[str, Span]]) -> list[tuple[str, Span]]:
+def _merged(text: str, found: list[tuple[str, Span]]) -> list[tuple[str, Span]]:
     """One finding for what overlaps, as wide as all of it, named by the first that saw it."""
     merged: list[tuple[str, Span]] = []
     for rule, (start, end) in sorted(found, key=lambda item: item[1][0]):
-        if merged and start < merged[-1][1][1]:
-            name, (first, stop) = merged[-1]
-            merged[-1] = (name, (first, max(stop, end)))
-        else:
+        if not merged or start >= merged[-1][1][1]:
             merged.append((rule, (start, end)))
+            continue
+        name, (first, stop) = merged[-1]
+        if name == _LOOSE:
+            merged[-1] = (rule, (start, end))
+        elif rule != _LOOSE and end > stop and _TAIL.fullmatch(text, stop, end):
+            merged[-1] = (name, (first, end))
     return merged

@@ -15,9 +15,10 @@ _MASKED = re.compile(
     r"\ufffc|[*•●·∙…]{3,}|[xX]{5,}|\.{3,}|_{4,}|-{4,}|#{4,}|(?:^|[-_])[xX]{4}(?:[-_]|$)|^(?:[xX]{3,}[-_ ]?)+$"
 )
 _FILL_IN = re.compile(
-    r"<.*>?|\[.*\]?|\{.*\}?|\$\{?[A-Za-z_].*|\$\(.*|%\w+%?|@\w+@|__\w+__|~+|!\w+(?:\.\w+)*|&\w+;"
+    r"<.*>?|\[.*\]?|\{.*\}?|\$\{{0,2}\s?[A-Za-z_].*|\$\(.*|%\w+%?|@\w+@|__\w+__|~+|!\w+(?:\.\w+)*|&\w+;"
     r"|(?:your|my|the|some|insert|enter|put|add|replace|change|set|fill|paste|use|new|example|sample|dummy|fake|placeholder)"
     r"(?:[-_ ]?(?:your|my|the|a|an|own|me|this|it|here|real|actual|in|with|api|app|db|database|secret|key|token|pass|password|passwd|passphrase|pwd|value|access|client|user|admin|string|code|auth|account|private))+"
+    r"|.*(?:token|key|secret|string|value|password)[-_]?here|xox[a-z]-.*my-.*token"
     r"|.*(?:redacted|masked|placeholder|change[-_]?me|censored).*|removed|hidden"
     r"|[你您](?:的)?.*|占位.*|示例.*|あなたの.*|.*ここに.*|.*여기.*|votre[-_ ].*|ihr[-_ ].*|dein[-_ ].*|tu[-_ ].*",
     re.IGNORECASE,
@@ -37,6 +38,7 @@ _PLAIN_FACT = re.compile(
 _STRONG_SIGN = re.compile(r"[!@#$%^&*+=?~|\\]")
 _KEY_CHARS = re.compile(r"[A-Za-z0-9+/=_.~:%$!@#*-]+")
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
+_GROUPED = re.compile(r"(?=.*\d)[A-Z0-9]{4,7}(?:-[A-Z0-9]{4,7}){3,}")
 _HEX = re.compile(r"[0-9a-fA-F]+")
 _TURN = re.compile(r"(?<=[a-z])(?=[A-Z0-9])|(?<=[A-Z])(?=[a-z0-9])|(?<=[0-9])(?=[A-Za-z])")
 _SHORTEST_DIGITS, _LONGEST_DIGITS = 4, 12
@@ -120,6 +122,11 @@ def machine_made(value: str, least: int = _MACHINE_MADE) -> bool:
         return False
     parts = re.split(r"[-_./:]", value)
     return any(len(part) >= 8 and re.search(r"\d", part) and re.search(r"[A-Za-z]", part) for part in parts)  # noqa: PLR2004 - shorter parts are words and dates
+
+
+def is_grouped(value: str) -> bool:
+    """Four and more groups of capitals and digits: recovery keys, product keys."""
+    return bool(_GROUPED.fullmatch(value))
 
 
 def is_random(value: str) -> bool:
