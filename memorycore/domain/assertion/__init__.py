@@ -74,7 +74,7 @@ class Assertion:
 def assertion_of(text: str) -> Assertion:
     """Read a text. Never fails; texts beyond ``READ_CHARS`` are read up to there."""
     found, levelled, language = scan(text[:READ_CHARS])
-    tokens = _with_nouns(found, language)
+    tokens = _with_needless(_with_nouns(found, language))
     head = _predicate(tokens, language)
     return Assertion(
         text=levelled,
@@ -157,6 +157,17 @@ def _is_noun_here(tokens: list[Token], place: int) -> bool:
     if tokens[place].gerund and before is not None and before.kind in {"noun", "word", "adjective"}:
         return True
     return place == 0 and not tokens[0].gerund and _names_open(tokens)
+
+
+def _with_needless(tokens: list[Token]) -> list[Token]:
+    """``no key is needed``: not forbidden, only not needed."""
+    for place, token in enumerate(tokens):
+        if token.kind == "modal" and token.key == "must":
+            no = next((at for at in range(place - 1, -1, -1) if tokens[at].kind in {"neg", "punct"}), None)
+            if no is not None and tokens[no].kind == "neg" and tokens[no].end - tokens[no].start == 2:  # noqa: PLR2004 "no"
+                needless = token._replace(key="neednot")
+                return [*tokens[:no], *tokens[no + 1 : place], needless, *tokens[place + 1 :]]
+    return tokens
 
 
 def _names_open(tokens: list[Token]) -> bool:

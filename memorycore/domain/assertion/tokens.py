@@ -51,6 +51,7 @@ _PARTS = re.compile(
     r"凌晨|清晨|早上|早晨|上午|中午|下午|傍晚|晚上|夜里|晚|早|午前|午後|오전|오후|北京|东京|日本时|韩国时|伦敦时|纽约时|柏林时|巴黎时"
 )
 _OF_WORDS = re.compile(r"(?:half|quarter) past |quarter to |(?:noon|midnight)\b|q[1-4]\b")
+_AFTER_HOUR = re.compile(r"\s*$|\s*[,.;:!?)]|,? (?:on|every|in|until|till|and|or|from|sharp|each|today|tomorrow|by|instead|to|since|now|because|daily|for|with|o'clock|not)\b")
 _AND_A_HALF = re.compile(r" and a half(?= )")
 _ONE_UNIT = re.compile(r"an? (hour|minute|day|week|month|year|second)\b( and a half\b)?")
 _DENYING_PREFIXES = ("un", "non", "in", "im", "ir", "dis")
@@ -102,9 +103,9 @@ class Scan:
         if character.isspace():
             return place + 1
         if place in self.cuts:
-            end, cue = self.cuts[place]
-            self._add("cue", cue, place, end)
-            if cue not in {"end", "change"}:  # what ends stays to be compared: "no longer eats fish"
+            end, name = self.cuts[place]
+            self._add("cue", name.removesuffix("_cut"), place, end)
+            if name not in {"end", "change"}:  # what ends stays to be compared: "no longer eats fish"
                 return end
         if _IS_CJK.match(character):
             return self._cjk(place)
@@ -158,15 +159,17 @@ class Scan:
             value, end = value * 1000, number.end() + 1
         if text[place] == "-":
             value = -value
-        if self._is_hour(place, value, found):
+        if self._is_hour(place, number.end(), value, found):
             return self._add("time", f"@{value * 60:g}", place, max(end, number.end()))
         if found is None and "." in digits and value >= 0:
             return self._add("num", f"#v{digits}", place, max(end, number.end()))  # a version: 4.2 is not 4.20
         return self._quantity(place, max(end, number.end()), measure(value, found))
 
-    def _is_hour(self, place: int, value: float, unit: Unit | None) -> bool:
+    def _is_hour(self, place: int, end: int, value: float, unit: Unit | None) -> bool:
         """``at 9``: a bare number behind "at" is an hour."""
-        return unit is None and self.text.endswith("at ", 0, place) and value.is_integer() and 0 < value <= 24  # noqa: PLR2004 hours of a day
+        if unit is not None or not self.text.endswith("at ", 0, place) or not value.is_integer() or not 0 < value <= 24:  # noqa: PLR2004 hours of a day
+            return False
+        return bool(_AFTER_HOUR.match(self.text, end))
 
     def _quantity(self, place: int, end: int, amount: Amount) -> int:
         self._add("num", amount.key, place, end, dimension=amount.dimension)
@@ -337,7 +340,7 @@ class Scan:
         if not end:
             return self._single_unit(place)
         finish, unit = self._unit_after(end)
-        if self._is_hour(place, total + current, unit):
+        if self._is_hour(place, end, total + current, unit):
             return self._add("time", f"@{(total + current) * 60:g}", place, end)
         return self._quantity(place, finish, measure(total + current, unit))
 

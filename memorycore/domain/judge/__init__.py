@@ -183,6 +183,10 @@ def _additions(case: Case) -> Verdict | None:
 def _narrowed(case: Case) -> Evidence | None:
     """A word of scope or duty inside the old statement, not in what is added behind it."""
     first = min(run.new[0].token.start for run in case.diff.runs)
+    openings = [token.start for token in case.new.tokens if token.kind == "punct" and token.start < first]
+    kept = [new.token.start for _, new in case.diff.shared if new.token.start < first]
+    if openings and kept and openings[-1] > max(kept):
+        first = openings[-1]
     for token in case.new.tokens:
         inside = token.start < first
         if token.kind == "quantifier" and token.key not in case.old.quantifiers | _IGNORABLE and inside:
