@@ -27,6 +27,8 @@ def stored(item: Admitted, options: CoreOptions) -> answers.Stored:
         why = recorded.reasons[0]
         answer["code"] = why.code
         answer["message"] = messages.text(why.code, options.language, **dict(why.facts))
+        if memory.state == "trashed" and memory.seq:  # it is there all the same, and can be restored
+            answer["tier"], answer["id"] = "bin", memory.id
         return answer
     answer["id"] = memory.id
     if item.failure is not None:

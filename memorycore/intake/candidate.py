@@ -245,5 +245,7 @@ def known(c: apsw.Connection, memory: Memory) -> Memory | None:
 
 def known_before(c: apsw.Connection, candidate: Candidate) -> Memory | None:
     """As ``known``, and for an export that comes back the row with its very id, whatever its text is now."""
-    own = memories.by_id(c, candidate.memory.id, (candidate.memory.namespace,)) if candidate.spare_id else None
-    return own or known(c, candidate.memory)
+    same = known(c, candidate.memory)
+    if not candidate.spare_id or (same is not None and same.state == "active"):
+        return same
+    return memories.by_id(c, candidate.memory.id, (candidate.memory.namespace,)) or same

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import apsw
 
-from memorycore.domain.memory import Memory, Target
+from memorycore.domain.memory import WANTED_GONE, Memory, Target
 from memorycore.domain.routing import Reason
 from memorycore.hot.document import DELIMITER, why_not_hot
 from memorycore.hot.tier import HotTier
@@ -74,8 +74,8 @@ def record(
     memory = candidate.memory
     if candidate.refused:
         return Recorded(outcome="refused", memory=memory, reasons=(Reason(code=candidate.refused),))
-    if (same := known_before(c, candidate)) is not None:
-        return _known(c, candidate, same, cause)
+    if (met := _met_before(c, candidate, cause)) is not None:
+        return met
     if (obstacle := _obstacle(c, candidate, bench)) is not None:
         return Recorded(outcome="refused", memory=memory, reasons=(obstacle,))
     turn.check_free(c, memory.namespace, cause.at, text=memory.content)
@@ -108,9 +108,36 @@ def _obstacle(c: apsw.Connection, candidate: Candidate, bench: Bench) -> Reason 
         return None
     if only_row(c, "count_active", {"namespace": memory.namespace})[0] >= bench.quota:
         return Reason(code="quota_full", facts=(("limit", bench.quota),))
-    if candidate.spare_id and edges.tombstone(c, memory.namespace, memory.norm_hash) is not None:
-        return Reason(code="wanted_gone")
     return None
+
+
+def _met_before(c: apsw.Connection, candidate: Candidate, cause: Cause) -> Recorded | None:
+    """What becomes of a text that the store has already, or had until a person wanted it gone."""
+    same = known_before(c, candidate)
+    gone = _wanted_gone(c, candidate, same, cause)
+    if gone is not None or same is None or same.state == "purged":
+        return gone
+    return _known(c, candidate, same, cause)
+
+
+def _wanted_gone(c: apsw.Connection, candidate: Candidate, same: Memory | None, cause: Cause) -> Recorded | None:
+    """An export that would bring back what a person wanted gone stays out, and the ledger says that it came.
+
+    A person's own words are no export: they bring back whatever they say.
+    """
+    memory = candidate.memory
+    if not candidate.spare_id or memory.state != "active" or (same is not None and same.state == "active"):
+        return None
+    grave = edges.tombstone(c, memory.namespace, memory.norm_hash)
+    if same is None and grave is not None:
+        same = memories.by_id(c, grave, (memory.namespace,))
+    if grave is None and (same is None or same.trash_reason not in WANTED_GONE):
+        return None
+    if same is None:
+        return Recorded(outcome="refused", memory=memory, reasons=(Reason(code="wanted_gone"),))
+    rows.record(c, same, same, "kept_away", replace(cause, reason="wanted_gone"))
+    facts = (("id", same.id),) if same.state == "trashed" else ()
+    return Recorded(outcome="refused", memory=same, reasons=(Reason(code="wanted_gone", facts=facts),))
 
 
 def _known(c: apsw.Connection, candidate: Candidate, same: Memory, cause: Cause) -> Recorded:

@@ -7,10 +7,10 @@ from typing import Any
 
 import apsw
 
-from memorycore.domain.memory import Event, Memory, Residence
+from memorycore.domain.memory import WANTED_GONE, Event, Memory, Residence
 from memorycore.domain.text import norm_hash
 from memorycore.hot.tier import HotTier
-from memorycore.store import memories, vectors
+from memorycore.store import edges, memories, vectors
 
 HIDING = frozenset({"masked", "secret", "pii"})  # what a row is told of its entry in a hot file
 
@@ -33,8 +33,20 @@ class Cause:
 def add(c: apsw.Connection, memory: Memory, cause: Cause) -> Memory:
     """A new memory, in the state and residence that it carries."""
     stored = memories.insert_memory(c, memory)
+    _heed(c, stored, cause)
     record(c, stored, stored, "added" if memory.state == "active" else memory.state, cause)
     return stored
+
+
+def _heed(c: apsw.Connection, memory: Memory, cause: Cause) -> None:
+    """Keep a tombstone of a text that a person wanted gone, and none of one that is in use.
+
+    Whatever is automatic asks for it before it gets here; so whoever brings a text back was told to.
+    """
+    if memory.state == "active":
+        edges.lift_tombstone(c, memory.namespace, memory.norm_hash)
+    elif memory.state == "trashed" and memory.trash_reason in WANTED_GONE:
+        edges.put_tombstone(c, memory, reason=memory.trash_reason, at=memory.trashed_at or cause.at)
 
 
 def confirm(c: apsw.Connection, memory: Memory, cause: Cause) -> Memory:
@@ -68,6 +80,7 @@ def revise(c: apsw.Connection, memory: Memory, changes: Mapping[str, Any], cause
         memories.add_revision(c, memory, cause.at)
     stored = memories.update_memory(c, memory, changed)
     if changed.content != memory.content:
+        _heed(c, stored, cause)
         _queue_vector(c, stored, cause)
     record(c, memory, stored, "revised", replace(cause, facts={**cause.facts, "fields": sorted(changes)}))
     return stored
@@ -103,6 +116,7 @@ def trash(c: apsw.Connection, memory: Memory, cause: Cause) -> Memory:
         _out_of_file(memory), state="trashed", residence="cold", trashed_at=cause.at, trash_reason=cause.reason
     )
     stored = memories.update_memory(c, memory, binned)
+    _heed(c, stored, cause)
     record(c, memory, stored, "trashed", replace(cause, facts={**cause.facts, "was": memory.residence}))
     return stored
 
@@ -137,6 +151,7 @@ def revert(c: apsw.Connection, memory: Memory, change: Mapping[str, list[Any]], 
     if back.content != memory.content:
         memories.add_revision(c, memory, cause.at)
     stored = memories.update_memory(c, memory, back)
+    _heed(c, stored, cause)
     if stored.state == "active" and (memory.state != "active" or back.content != memory.content):
         _queue_vector(c, stored, cause)
     record(c, memory, stored, "undone", cause)
@@ -147,6 +162,7 @@ def restore(c: apsw.Connection, memory: Memory, cause: Cause) -> Memory:
     """Take a memory out of the bin, into the cold tier. A way back into the hot file is the caller's next step."""
     back = replace(memory, state="active", residence="cold", trashed_at=None, trash_reason="", updated_at=cause.at)
     stored = memories.update_memory(c, memory, back)
+    _heed(c, stored, cause)
     _queue_vector(c, stored, cause)
     record(c, memory, stored, "restored", cause)
     return stored
