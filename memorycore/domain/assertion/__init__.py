@@ -128,6 +128,8 @@ def _predicate(tokens: list[Token], language: str) -> int:
             return place
         if language == "zh" and place and ((token.kind == "prep" and token.key in {"at", "to", "by"}) or token.kind == "neg"):
             return place
+    if language in {"fr", "de", "es"}:
+        return _first_pair(tokens)
     if language == "en":
         for place, token in enumerate(tokens[1:], 1):
             if token.kind == "word" and token.end - token.start > 3 and _looks_like_verb(tokens, place):  # noqa: PLR2004 "its"
@@ -182,7 +184,24 @@ def _names_open(tokens: list[Token]) -> bool:
 
 def _looks_like_verb(tokens: list[Token], place: int) -> bool:
     token = tokens[place]
-    return token.past or (tokens[place - 1].kind in {"name", "name?", "noun"} and place + 1 < len(tokens))
+    if token.past or (tokens[place - 1].kind in {"name", "name?", "noun"} and place + 1 < len(tokens)):
+        return True
+    following = tokens[place + 1] if place + 1 < len(tokens) else None
+    return (
+        token.third
+        and tokens[place - 1].kind == "word"
+        and following is not None
+        and (following.kind in {"num", "prep", "time", "date", "code", "name"} or following.key == "article")
+    )
+
+
+def _first_pair(tokens: list[Token]) -> int:
+    """The second of two words with nothing between: "le train part", "der Zug fährt"."""
+    words = {"noun", "word", "name", "name?", "verb", "adjective"}
+    return next(
+        (place for place in range(1, len(tokens)) if tokens[place].kind in words and tokens[place - 1].kind in words),
+        len(tokens),
+    )
 
 
 def _after_topic(tokens: list[Token], language: str) -> int:
@@ -209,6 +228,7 @@ def _terms(tokens: list[Token], text: str, head: int, *, suffixed: bool) -> list
             else:
                 denied = not denied
         elif token.kind == "punct" and token.key in ",.;:!?":
+            _deny_last(terms, denied=denied)
             denied = condition = False
         elif token.kind == "cue" and token.key == "condition":
             condition = True
@@ -224,7 +244,14 @@ def _terms(tokens: list[Token], text: str, head: int, *, suffixed: bool) -> list
             )
             terms.append(term)
             denied = denied and not flips
+    _deny_last(terms, denied=denied)
     return terms
+
+
+def _deny_last(terms: list[Term], *, denied: bool) -> None:
+    """A negation with nothing behind it belongs to what stands before it."""
+    if denied and (last := _last_content(terms)) is not None:
+        terms[last] = _flipped(terms[last])
 
 
 def _last_content(terms: list[Term]) -> int | None:

@@ -22,6 +22,8 @@ class Token(NamedTuple):
     dimension: str = ""
     past: bool = False
     gerund: bool = False
+    third: bool = False
+    """It ends in -s, as an English verb behind its subject does."""
 
 
 _LANGUAGE = {"han": "zh", "kana": "ja", "hangul": "ko"}
@@ -62,11 +64,13 @@ def language_of(text: str) -> str:
     script = script_class(text)
     if script in _LANGUAGE:
         return _LANGUAGE[script]
-    votes = Counter(
-        language for word in _WORD.findall(text[:2000].replace("'", " ")) for language in guess_latin().get(word, ())
-    )
+    votes: Counter[str] = Counter()
+    for word in _WORD.findall(text[:2000].replace("'", " ")):
+        owners = guess_latin().get(word, ())
+        for language in owners:
+            votes[language] += 12 // len(owners)  # a word of one language says more than one of four
     best = max(LATIN, key=lambda language: votes[language])
-    return best if votes[best] > votes["en"] + (votes["en"] > 0) else "en"
+    return best if votes[best] > votes["en"] + (8 if votes["en"] else 0) else "en"
 
 
 class Scan:
@@ -117,7 +121,8 @@ class Scan:
 
     def _add(self, kind: str, key: str, start: int, end: int, *, dimension: str = "", past: bool = False) -> int:
         gerund = kind == "verb" and self.text.endswith("ing", start, end)
-        self.found.append(Token(kind, key, start, end, dimension, past, gerund))
+        third = kind == "word" and self.text.endswith("s", start, end)
+        self.found.append(Token(kind, key, start, end, dimension, past, gerund, third))
         return end
 
     def _minus(self, place: int) -> bool:
@@ -248,6 +253,8 @@ class Scan:
             return 0
         plain = tuple(word for word, _ in upcoming)
         stems = tuple(lemma(word, self.latin_language, self.latin.irregular) for word in plain)
+        if "than" in plain[1:2]:
+            stems = (self._positive(plain[0], stems[0]), *stems[1:])
         best: tuple[int, Entry] | None = None
         for index, given in ((self.latin.exact, plain), (self.latin.stems, stems)):
             for phrase, entry in index.get(given[0], ()):
@@ -263,6 +270,13 @@ class Scan:
         return self._entry(
             entry, place, upcoming[length - 1][1], past=self._is_past(plain[length - 1], stems[length - 1])
         )
+
+    def _positive(self, word: str, stem: str) -> str:
+        """``taller than`` → tall, when that is a word we know."""
+        if self.latin_language != "en" or not word.endswith("er"):
+            return stem
+        bases = (word[:-2], word[:-1], word[:-3], f"{word[:-3]}y")
+        return next((found for base in bases if (found := lemma(base, "en", {})) in self.latin.stems), stem)
 
     def _stands_for_a_thing(self, word: str, place: int, end: int) -> bool:
         """"blood type A", "the pump is on": a letter or preposition where a value stands."""
@@ -313,7 +327,8 @@ class Scan:
             if rest == word or len(rest) < 4 or self.latin_language != "en":  # noqa: PLR2004 "unit", "inch"
                 continue
             stem = lemma(rest, "en", self.latin.irregular)
-            entry = next((entry for phrase, entry in self.latin.stems.get(stem, ()) if len(phrase) == 1), None)
+            known = (*self.latin.exact.get(rest, ()), *self.latin.stems.get(stem, ()))
+            entry = next((entry for phrase, entry in known if len(phrase) == 1), None)
             if entry is not None:
                 self._add("neg", "not", place, place + len(prefix))
                 return self._add(entry.kind, entry.key, place + len(prefix), end)
@@ -411,14 +426,14 @@ class Scan:
             end, unit = self._unit_after(place + 1)
             return self._quantity(place, end, measure(0.5, unit)) if unit else 0
         numeral = NUMERAL.match(text, place)
+        if numeral is not None and text.startswith("个半", numeral.end()) and (value := chinese(numeral[0])):
+            end, unit = self._unit_after(numeral.end() + 2)
+            return self._quantity(place, end, measure(value + 0.5, unit)) if unit else 0
         if numeral is None or longest > len(numeral[0]) or (longest > 1 and longest == len(numeral[0])):
             return 0
         value = chinese(numeral[0])
         if value is None:
             return 0
-        if text.startswith("个半", numeral.end()):
-            end, unit = self._unit_after(numeral.end() + 2)
-            return self._quantity(place, end, measure(value + 0.5, unit)) if unit else 0
         end, unit = self._unit_after(numeral.end())
         ordinal = place > 0 and text[place - 1] in "第号"
         several = len(numeral[0]) > 1 and any(step in numeral[0] for step in "十百千万亿")

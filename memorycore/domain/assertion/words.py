@@ -89,7 +89,7 @@ def _small_words(grammar: dict[str, Any]) -> Iterator[tuple[str, str, str]]:
         if kind not in {"patterns", "irregular"}:
             for key, entries in keys.items():
                 for entry in entries:
-                    yield kind, key, fold(entry)
+                    yield kind, key, _folded(entry)
 
 
 def _concepts(language: str) -> Iterator[tuple[str, str, str]]:
@@ -99,8 +99,13 @@ def _concepts(language: str) -> Iterator[tuple[str, str, str]]:
             columns = row.split("|")
             key = fold(columns[0].split(",")[0].strip())
             for entry in columns[column].split(","):
-                if word := fold(entry.strip()):
+                if word := _folded(entry.strip()):
                     yield kind, key, word
+
+
+def _folded(entry: str) -> str:
+    """Folded as the scan folds a text: character by character, so that ß stays one."""
+    return fold(entry.replace("ß", "\x00")).replace("\x00", "ß")
 
 
 def _add_piece(result: Words, piece: str, entry: Entry) -> None:

@@ -10,7 +10,7 @@ from memorycore.domain.judge.conflict import VALUES, slot_of
 from memorycore.domain.judge.crossing import across
 from memorycore.domain.judge.meaning import ended_by_event, incompatible_in_other_words
 from memorycore.domain.judge.order import is_inverse, order_differs, roles_swapped
-from memorycore.domain.judge.period import later
+from memorycore.domain.judge.period import is_finer_date, later
 from memorycore.domain.judge.refine import misfit
 from memorycore.domain.judge.relations import words_of
 from memorycore.domain.judge.verdict import Evidence, Relation, Verdict, evidence, verdict
@@ -91,6 +91,8 @@ def _scripts_differ(case: Case) -> bool:
 
 def _same_words(case: Case) -> Verdict:
     """All content is shared: polarity, modality, scope and order decide."""
+    if case.unit_differs is not None:
+        return verdict("supersedes" if case.change else "disputes", *filter(None, (case.change, case.unit_differs)))
     if word := case.said_newly("end"):
         return verdict("supersedes", evidence("cue_end", new=word))
     sign = _sign_difference(case)
@@ -99,6 +101,9 @@ def _same_words(case: Case) -> Verdict:
         if case.change and code in VALUES:
             return verdict("supersedes", case.change, sign)
         return verdict("disputes" if code in VALUES | {"role", "order"} else "different", sign)
+    if case.lost_cue:
+        newer = later(case)
+        return verdict("supersedes", newer) if newer else verdict("different", evidence("less", case.lost_cue))
     if case.said_newly("since"):
         return verdict("refines", evidence("detail", new=case.said_newly("since")))
     if case.said_newly("exception"):
@@ -114,7 +119,10 @@ def _sign_difference(case: Case) -> Evidence | None:
     if case.old.modals != case.new.modals:
         weak = not (case.old.modals and case.new.modals) and "mustnot" not in case.old.modals ^ case.new.modals
         return evidence("force" if weak else "modality", " ".join(case.old.modals), " ".join(case.new.modals))
-    if scope := (case.old.quantifiers ^ case.new.quantifiers) - _IGNORABLE:
+    scope = case.old.quantifiers ^ case.new.quantifiers
+    if not (case.old.quantifiers and case.new.quantifiers) or scope <= {"about"}:
+        scope -= _IGNORABLE
+    if scope:
         return evidence("scope", *(" ".join(scope & one.quantifiers) for one in (case.old, case.new)))
     if case.diff.soft and not case.diff.moved:
         return differing("small_words", case.diff.soft[0], case)
@@ -166,8 +174,13 @@ def _additions(case: Case) -> Verdict | None:
     runs = case.diff.runs
     if any(run.kind != "added" for run in runs) or case.overlap < _CLOSE or case.diff.moved:
         return None
+    if case.unit_differs is not None:
+        return verdict("supersedes" if case.change else "disputes", *filter(None, (case.change, case.unit_differs)))
     if any(case.said_newly(cue) for cue in ("end", "correction", "change")) and case.change is not None:
         return verdict("supersedes", case.change)
+    if case.lost_cue:
+        newer = later(case)
+        return verdict("supersedes", newer) if newer else verdict("different", evidence("less", case.lost_cue))
     if "only" in case.new.quantifiers - case.old.quantifiers and (scope := _narrowed(case)) is not None:
         return verdict("disputes", scope)
     for run in runs:
@@ -203,6 +216,8 @@ def _replacements(case: Case) -> Verdict | None:
         return _ended(case) if case.strong_change else None
     if not case.diff.shared or case.overlap < _CLOSE:
         return None
+    if all(is_finer_date(run) for run in replaced) and not case.diff.of("removed") and case.change is None:
+        return verdict("refines", *(differing("detail", run, case) for run in replaced))
     signs = [slot_of(run, case) for run in replaced]
     codes = {sign.code for sign in signs}
     sign = later(case)

@@ -7,7 +7,8 @@ from memorycore.domain.assertion import Assertion, Term, assertion_of
 from memorycore.domain.judge.alignment import Difference, Run, difference
 from memorycore.domain.judge.verdict import Evidence, evidence
 
-_STRONG = ("end", "correction", "change")
+_STRONG = ("end", "correction", "change", "swap")
+_BINDING = ("since", "past", "limited", "end", "exception")
 _WEAK = ("since", "now")
 
 
@@ -19,9 +20,31 @@ class Case:
 
     def said_newly(self, cue: str) -> str:
         """The words of a cue that only the new text has, empty when there are none."""
-        before = {word.casefold() for word in self.old.cues.get(cue, ())}
-        words = [word for word in self.new.cues.get(cue, ()) if word.casefold() not in before]
+        before = [word.casefold() for word in self.old.cues.get(cue, ())]
+        words = [
+            word
+            for word in self.new.cues.get(cue, ())
+            if not any(word.casefold() in known or known in word.casefold() for known in before)
+        ]
         return words[0] if words else ""
+
+    @cached_property
+    def lost_cue(self) -> str:
+        """Words about time, change or limits that only the old text has, or that the new one has otherwise."""
+        for cue in _BINDING:
+            before, after = self.old.cues.get(cue, ()), self.new.cues.get(cue, ())
+            if before and {word.casefold() for word in before} != {word.casefold() for word in after}:
+                return before[0]
+        return ""
+
+    @cached_property
+    def unit_differs(self) -> Evidence | None:
+        """Equal numbers in two units that one could leave out: 12 euros, 12 dollars."""
+        for old, new in self.diff.shared:
+            one, other = old.token.dimension, new.token.dimension
+            if old.kind == "num" and one and other and one != other:
+                return evidence("unit", old.text, new.text)
+        return None
 
     @cached_property
     def change(self) -> Evidence | None:

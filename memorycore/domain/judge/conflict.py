@@ -24,6 +24,8 @@ def _slot(run: Run, case: Case) -> str:
         return "condition"
     if _listed(run, words_of("frequency", "words")):
         return "scope"
+    if run.in_subject and _is_last_of_unread(run, case):
+        return "value"
     if run.in_subject:
         return "time" if _all(run, {"time"}) else "period" if _all(run, {"date"}) else "subject"
     if any(are_opposite(one.key, other.key) for one in run.old for other in run.new):
@@ -92,6 +94,23 @@ def governing(run: Run, case: Case) -> Term | None:
     return before[-1] if before else verbs[0] if verbs else None
 
 
+def _is_last_of_unread(run: Run, case: Case) -> bool:
+    """No predicate was found, and the run is what both texts end with: "属虎", "属兔"."""
+    texts = ((case.old, run.old), (case.new, run.new))
+    return all(one.content and all(term.subject for term in one.content) and one.content[-1] in part for one, part in texts)
+
+
+def _behind_passive(run: Run, case: Case) -> bool:
+    """``is written in Rust``: a preposition behind a participle."""
+    before = [token for token in case.new.tokens if token.start < run.new[0].token.start and token.kind != "func"]
+    return (
+        len(before) > 2  # noqa: PLR2004 be, participle, preposition
+        and before[-1].kind == "prep"
+        and before[-2].past
+        and any(token.kind == "be" for token in before)
+    )
+
+
 def _governed_by(run: Run, case: Case, verbs: frozenset[str]) -> bool:
     """Whether a verb in front of a run, or behind where none is in front, is one of these."""
     place = run.new[0].token.start
@@ -102,6 +121,8 @@ def _governed_by(run: Run, case: Case, verbs: frozenset[str]) -> bool:
 
 def _by_verb(run: Run, case: Case) -> str:
     verb = governing(run, case)
+    if "only" in case.old.quantifiers & case.new.quantifiers or _behind_passive(run, case):
+        return "value"
     if case.new.modals and case.old.modals or _governed_by(run, case, words_of("many", "verbs")):
         return "many"
     if verb is not None and verb.key in words_of("once", "verbs"):

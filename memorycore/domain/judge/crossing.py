@@ -49,7 +49,7 @@ def across(case: Case, likeness: float | None) -> Verdict:
 
 def _replaced(case: Case, common: Counter[str]) -> Evidence | None:
     """The new text tells a change of what the old one says: from its value to another, or its subject moved."""
-    if not case.strong_change or case.change is None or case.said_newly("also"):
+    if case.change is None or case.said_newly("also"):
         return None
     names = {term.key for term in case.old.content if term.kind in _NAMED}
     if any(term.key in names and _preposition_before(term, case.new) == "from" for term in case.new.content):
@@ -59,7 +59,8 @@ def _replaced(case: Case, common: Counter[str]) -> Evidence | None:
         return None
     typed = _typed_difference(case) is not None
     sibling = any(are_siblings(one, other) or are_opposite(one, other) for one in case.old.keys - case.new.keys for other in case.new.keys - case.old.keys)
-    return case.change if typed or (sibling and len(common) > 1) else None
+    sure = (typed or sibling) and len(common) > 1
+    return case.change if sure or (typed and case.strong_change) else None
 
 
 def _preposition_before(term: Term, assertion: Assertion) -> str:

@@ -62,8 +62,6 @@ def ended_by_event(case: Case) -> Verdict | None:
         return None
     for old in case.old.content:
         for new in case.new.content:
-            if old.kind != "verb" and old.kind != "adjective":
-                continue
             if new.key in ends(old.key) and not new.denied and not old.denied and _happened(case, new):
                 return verdict("supersedes", evidence("event", old.text, new.text))
     for states, events in slots().values():

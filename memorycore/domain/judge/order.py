@@ -2,7 +2,7 @@
 
 import re
 
-from memorycore.domain.assertion import Assertion, Term
+from memorycore.domain.assertion import SOFT, Assertion
 from memorycore.domain.judge.alignment import Run
 from memorycore.domain.judge.case import Case
 from memorycore.domain.judge.relations import are_inverse
@@ -22,7 +22,9 @@ def order_differs(case: Case) -> str:
         return ""
     if _lists_equal(case.old.form, case.new.form) or _one_changed_sides(case):
         return ""
-    if _rotated_at_copula(case) or _only_free_moved(case) or _one_is_passive(case):
+    if _rotated_at_copula(case) or _one_is_passive(case):
+        return ""
+    if _core(case.old, _prepositions(case.new)) == _core(case.new, _prepositions(case.old)):
         return ""
     keys = {term.key for term in case.new.terms}
     if {"from", "to"} <= keys:
@@ -116,16 +118,33 @@ def _rotated_at_copula(case: Case) -> bool:
     return bool(cut) and old[cut:] + old[:cut] == new
 
 
-def _only_free_moved(case: Case) -> bool:
-    """Times and places with their preposition can stand anywhere."""
-    return all(
-        term.kind in _FREE_KINDS or term.key in _FREE_WORDS or _same_preposition(term, case) for term in case.diff.moved
-    )
+def _core(assertion: Assertion, others: dict[str, str]) -> list[str]:
+    """Keys in order, without what can stand anywhere: times, and phrases whose preposition is the same in both texts."""
+    mine = _prepositions(assertion)
+    return [
+        term.key
+        for term in assertion.content
+        if term.kind not in _FREE_KINDS
+        and term.key not in _FREE_WORDS
+        and not (mine.get(term.key) and mine.get(term.key) == others.get(term.key))
+    ]
 
 
-def _same_preposition(term: Term, case: Case) -> bool:
-    before = [_preposition(term.key, one) for one in (case.old, case.new)]
-    return bool(before[0]) and before[0] == before[1]
+def _prepositions(assertion: Assertion) -> dict[str, str]:
+    """Each term of a phrase that a preposition opens, with the preposition."""
+    found: dict[str, str] = {}
+    current, end, behind = "", 0, False
+    for term in assertion.terms:
+        between = assertion.text[end : term.token.start]
+        if current and ((term.kind == "verb" and behind) or any(sign in between for sign in ",;.:!?")):
+            current = ""
+        behind = term.kind not in {"prep", "contrast"}  # "after release": a verb right there is a noun
+        if not behind:
+            current = term.key
+        elif current and term.kind not in SOFT:
+            found[term.key] = current
+        end = term.token.end
+    return found
 
 
 def _preposition(key: str, assertion: Assertion) -> str:

@@ -4,6 +4,7 @@ from functools import lru_cache
 
 from memorycore.domain.assertion import Assertion
 from memorycore.domain.assertion.tokens import scan
+from memorycore.domain.judge.alignment import Run
 from memorycore.domain.judge.case import Case
 from memorycore.domain.judge.verdict import Evidence, evidence
 
@@ -17,15 +18,31 @@ def later(case: Case) -> Evidence | None:
     else:
         return None
     before, after = _date_in(old), _date_in(new)
-    if before and after and _comparable(before, after) and before < after:
-        return evidence("later", old, new)
-    return None
+    newer = before and after and _comparable(before, after) and before < after
+    return evidence("later", old, new) if newer or 0 <= _age(old) < _age(new) else None
 
 
 def is_dated(assertion: Assertion) -> bool:
     """An entry of a diary: a date, then what happened."""
     tokens = assertion.tokens
     return len(tokens) > 1 and tokens[0].kind == "date" and tokens[1].kind == "punct"
+
+
+def is_finer_date(run: Run) -> bool:
+    """June, then 18 June: the same date told more closely."""
+    old, new = ([term for term in terms if term.kind == "date"] for terms in (run.old, run.new))
+    if len(old) != 1 or len(run.old) != 1 or not new or old[0].denied != new[0].denied:
+        return False
+    before, after = old[0].key.split("-"), new[0].key.split("-")
+    return len(before) == len(after) and all(part in {"", "d", other} for part, other in zip(before, after, strict=True))
+
+
+_AGES = (("last", "上", "昨", "去年"), ("this", "本", "今", "目前", "现在"))
+
+
+def _age(words: str) -> int:
+    """1 for a period that is going on, 0 for one that is over, -1 when the words do not say."""
+    return next((age for age, signs in enumerate(_AGES) if any(sign in words for sign in signs)), -1)
 
 
 @lru_cache(maxsize=512)

@@ -1,6 +1,6 @@
 """Whether what a new text adds leaves the old statement as it was."""
 
-from memorycore.domain.assertion import CONTENT
+from memorycore.domain.assertion import CONTENT, Assertion
 from memorycore.domain.judge.alignment import Run
 from memorycore.domain.judge.case import Case, differing
 from memorycore.domain.judge.verdict import Evidence
@@ -9,7 +9,6 @@ _BEFORE_ANOTHER_VERB = frozenset({
     "plan", "want", "stop", "forbid", "avoid", "believe", "say", "ask", "fail", "reject", "cancel", "need", "learn",
     "tell", "help", "allow", "end", "start",
 })  # fmt: skip
-_WEIGHTY = frozenset({"prep", "modal", "quantifier", "neg", "conj", "soft"})
 _OPENINGS = ",;:.(-["
 _POSSESSIVES = ("的", "'s", "'", "の", "의")
 
@@ -27,10 +26,14 @@ def _misfit(run: Run, case: Case) -> str:
     opens = lead.endswith(tuple(_OPENINGS))
     if not opens and run.before is not None and lead.endswith(_POSSESSIVES) and _follows_content(run, case):
         return "subject"
-    if opens:
-        return ""
     if _takes_a_word_away(run, case):
         return "small_words"
+    if opens:
+        return ""
+    if _unit_lost(run, case):
+        return "unit"
+    if _touches_changed_word(run, case):
+        return "value"
     if any(term.kind == "verb" and term.key in _BEFORE_ANOTHER_VERB for term in run.new) and _before_shared_verb(run):
         return "action"
     if run.in_subject and not _free(run):
@@ -47,12 +50,41 @@ def _takes_a_word_away(run: Run, case: Case) -> bool:
     """The old text had a small word of weight where the new one has the addition: "is on", "is off"."""
     after = run.after.token.start if run.after else len(case.new.text)
     before = run.before.token.end if run.before else 0
-    kept = [token for token in case.new.tokens if before <= token.start < after and token.kind in _WEIGHTY]
+    kept = {word for word, _ in _small_between(case.new, before, after)}
     olds = {term.key: term.token for term in case.old.terms}
     left = olds[run.before.key].end if run.before and run.before.key in olds else 0
     right = olds[run.after.key].start if run.after and run.after.key in olds else len(case.old.text)
-    had = [token for token in case.old.tokens if left <= token.start < right and token.kind in _WEIGHTY]
-    return bool({token.key for token in had} - {token.key for token in kept})
+    inflected = case.old.language in {"ja", "ko"}
+    return any(
+        word not in kept and not (kind == "func" and inflected) for word, kind in _small_between(case.old, left, right)
+    )
+
+
+def _small_between(assertion: Assertion, start: int, end: int) -> list[tuple[str, str]]:
+    """Words other than content between two places, articles left out, each with its kind."""
+    return [
+        (assertion.text[token.start : token.end].casefold(), token.kind)
+        for token in assertion.tokens
+        if start <= token.start < end and token.kind not in CONTENT | {"punct"} and token.key != "article"
+    ]
+
+
+def _unit_lost(run: Run, case: Case) -> bool:
+    """The addition stands where the old text had the unit of a number."""
+    pair = next((pair for pair in case.diff.shared if pair[1] is run.before), None)
+    return pair is not None and bool(pair[0].token.dimension) and not pair[1].token.dimension
+
+
+def _touches_changed_word(run: Run, case: Case) -> bool:
+    """In a script without blanks, what stands right beside a synonym may belong to it: 管理, 管鑫."""
+    if case.new.language not in {"zh", "ja", "ko"}:
+        return False
+    start, end = run.new[0].token.start, run.new[-1].token.end
+    return any(
+        old.text.casefold() != new.text.casefold() and start in {new.token.end} | {new.token.start - (end - start)}
+        for old, new in case.diff.shared
+        if new is run.before or new is run.after
+    )
 
 
 def _free(run: Run) -> bool:

@@ -30,14 +30,13 @@ def are_siblings(one: str, other: str) -> bool:
 
 
 @cache
-def _inverse() -> dict[str, str]:
-    pairs = table("relations")["inverse"]["pairs"]
-    return {one: other for one, other in pairs} | {other: one for one, other in pairs}
+def _inverse() -> frozenset[frozenset[str]]:
+    return frozenset(frozenset(pair) for pair in table("relations")["inverse"]["pairs"])
 
 
 def are_inverse(one: str, other: str) -> bool:
     """Whether one says with swapped roles what the other says."""
-    return _inverse().get(one) == other
+    return one != other and frozenset((one, other)) in _inverse()
 
 
 @cache
