@@ -8,6 +8,7 @@ from typing import Literal, NotRequired, TypedDict
 
 Tier = Literal["hot", "cold", "bin", "none"]
 Route = Literal["hot", "cold", "stale"]
+Relation = Literal["same", "refines", "supersedes", "disputes", "different"]
 StoreStatus = Literal[
     "stored",  # in a hot file
     "cold_stored",  # in the cold tier
@@ -43,12 +44,34 @@ class GateFinding(TypedDict):
     spans: list[str]
 
 
+class Sign(TypedDict):
+    """One piece of evidence: a stable code, words of both texts, and a sentence."""
+
+    code: str
+    old: str
+    new: str
+    says: str
+
+
+class Judgement(TypedDict):
+    """How a new text stands to an old one. ``limited``: within limits only; ``undecided``: a model may be asked.
+
+    ``likeness`` 0..1 in meaning, where that could change the verdict.
+    """
+
+    relation: Relation
+    evidence: list[Sign]
+    limited: bool
+    undecided: bool
+    likeness: NotRequired[float]
+
+
 class Verdict(TypedDict):
     """How a text stands to the memory with this id. ``limited``: it holds within limits only."""
 
     id: str
-    relation: Literal["same", "refines", "supersedes", "disputes", "different"]
-    evidence: list[dict[str, str]]
+    relation: Relation
+    evidence: list[Sign]
     content: NotRequired[str]
     limited: NotRequired[bool]
     proposed: NotRequired[bool]

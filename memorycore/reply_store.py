@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from datetime import timedelta
 from typing import cast
 
-from memorycore import answers, messages
+from memorycore import answers, messages, reply_judge
 from memorycore.domain.memory import Memory
 from memorycore.domain.routing import Reason
 from memorycore.intake import QUARANTINED, Admitted, Candidate, Decision, GateNote, Judged, Outcome, Preview, Recorded
@@ -67,7 +67,7 @@ def preview(item: Preview, options: CoreOptions) -> answers.Stored:
         notes.append(GateNote(gate="duplicate", action="kept"))
         answer["id"] = same.id
     answer["gates"] = _findings(notes, spans=True)
-    answer["judge"] = [_verdict(judged) for judged in item.decision.judged]
+    answer["judge"] = [_verdict(judged, options) for judged in item.decision.judged]
     hidden = any(note.action in {"masked", "redacted"} for note in candidate.gates)
     if hidden and not candidate.refused:
         answer["masked"] = candidate.memory.content
@@ -167,11 +167,11 @@ def _findings(notes: Iterable[GateNote], *, spans: bool) -> list[answers.GateFin
     ]
 
 
-def _verdict(judged: Judged) -> answers.Verdict:
+def _verdict(judged: Judged, options: CoreOptions) -> answers.Verdict:
     answer: answers.Verdict = {
         "id": judged.memory.id,
         "relation": judged.verdict.relation,
-        "evidence": judged.evidence(),
+        "evidence": reply_judge.evidence(judged.verdict.evidence, options.language),
         "content": judged.memory.content,
     }
     if judged.verdict.limited:

@@ -9,7 +9,7 @@ from typing import Any
 import typer
 
 from memorycore import messages
-from memorycore.cli import read, setup, write
+from memorycore.cli import judge, read, setup, write
 from memorycore.options import Language
 
 EVERYDAY = {
@@ -25,6 +25,7 @@ LOOK = {
     "inspect": read.inspect,
     "trash": read.trash,
     "export": read.export,
+    "judge": judge.judge,
     "doctor": setup.doctor,
 }
 SET_UP = {"demo": setup.demo, "serve": setup.serve}

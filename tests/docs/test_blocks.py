@@ -25,8 +25,9 @@ PASSING = (
 @pytest.mark.timeout(240)
 @pytest.mark.parametrize("page", WITH_COMMANDS, ids=name_of)
 def test_every_command_of_a_page_works_as_it_is_printed(page: Path, env: dict[str, str], home: Path) -> None:
-    """The blocks of one page run one after the other in one home, as a reader would type them."""
+    """The blocks of one page run one after the other in one home, as a reader of its language would type them."""
     printed = ""
+    env = env | {"MEMORYCORE_LANG": "zh" if "zh" in page.parts or "zh-CN" in page.name else "en"}
     for block in blocks_of(page):
         where = f"{name_of(page)}:{block.line}"
         if block.mark.startswith("file: "):
