@@ -74,7 +74,7 @@ class Assertion:
 def assertion_of(text: str) -> Assertion:
     """Read a text. Never fails; texts beyond ``READ_CHARS`` are read up to there."""
     found, levelled, language = scan(text[:READ_CHARS])
-    tokens = _with_needless(_with_nouns(found, language))
+    tokens = _with_needless(_with_frequencies(_with_nouns(found, language)))
     head = _predicate(tokens, language)
     return Assertion(
         text=levelled,
@@ -120,7 +120,7 @@ def _is_past(tokens: list[Token]) -> bool:
 def _predicate(tokens: list[Token], language: str) -> int:
     """Index of the token where the predicate begins."""
     if language in {"ja", "ko"}:
-        return _after_topic(tokens, language)
+        return _after_topic(tokens)
     for place, token in enumerate(tokens):
         if token.kind in {"be", "modal"} or (token.kind == "verb" and not (token.gerund and language == "en")):
             return place
@@ -159,6 +159,30 @@ def _is_noun_here(tokens: list[Token], place: int) -> bool:
     if tokens[place].gerund and before is not None and before.kind in {"noun", "word", "adjective"}:
         return True
     return place == 0 and not tokens[0].gerund and _names_open(tokens)
+
+
+_EVERY = {
+    86400: "daily", 604800: "weekly", 1209600: "fortnightly", 172800: "every other day", 2629800: "monthly",
+    7889400: "quarterly", 15778800: "half-yearly", 31557600: "yearly", 3600: "hourly",
+}  # fmt: skip
+
+
+def _with_frequencies(tokens: list[Token]) -> list[Token]:
+    """``every 14 days`` is one word: fortnightly."""
+    merged: list[Token] = []
+    for token in tokens:
+        last = merged[-1] if merged else None
+        if last is not None and token.dimension == "time" and token.kind == "num" and _is_every(last):
+            seconds = float(token.key.removeprefix("#time"))
+            key = _EVERY.get(round(seconds), f"every {seconds:g}")
+            merged[-1] = token._replace(kind="adjective", key=key, start=last.start, dimension="")
+        else:
+            merged.append(token)
+    return merged
+
+
+def _is_every(token: Token) -> bool:
+    return (token.kind == "quantifier" and token.key == "all") or (token.kind == "prep" and token.key == "per")
 
 
 def _with_needless(tokens: list[Token]) -> list[Token]:
@@ -204,10 +228,9 @@ def _first_pair(tokens: list[Token]) -> int:
     )
 
 
-def _after_topic(tokens: list[Token], language: str) -> int:
-    marks = {"ja": {"joshi"}, "ko": {"josa"}}[language]
+def _after_topic(tokens: list[Token]) -> int:
     for place, token in enumerate(tokens):
-        if token.kind == "func" and token.key in marks and token.end - token.start == 1:
+        if token.kind == "topic":
             return place
     return 0
 

@@ -414,7 +414,7 @@ class Scan:
 
     def _cut_short(self, piece: str, entry: Entry, place: int) -> bool:
         """A Korean particle stands at the end of a word, a Japanese one not at its beginning."""
-        if self.language == "ko" and entry.kind in {"func", "prep", "quantifier", "contrast"} and len(piece) < 3:  # noqa: PLR2004 longer ones are words
+        if self.language == "ko" and entry.kind in {"func", "topic", "prep", "quantifier", "contrast"} and len(piece) < 3:  # noqa: PLR2004 longer ones are words
             following = self.text[place + len(piece) : place + len(piece) + 1]
             before = self.text[place - 1 : place] if place else " "
             return bool(_IS_CJK.match(following)) or before == " "

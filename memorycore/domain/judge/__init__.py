@@ -12,7 +12,7 @@ from memorycore.domain.judge.meaning import ended_by_event, incompatible_in_othe
 from memorycore.domain.judge.order import is_inverse, order_differs, roles_swapped
 from memorycore.domain.judge.period import is_finer_date, later
 from memorycore.domain.judge.refine import misfit
-from memorycore.domain.judge.relations import words_of
+from memorycore.domain.judge.relations import are_complements, words_of
 from memorycore.domain.judge.verdict import Evidence, Relation, Verdict, evidence, verdict
 from memorycore.domain.text import normalise_for_compare
 
@@ -46,6 +46,7 @@ def judge(old: str, new: str, *, likeness: float | None = None) -> Verdict:
         return _same_words(case)
     return (
         _inverse(case)
+        or _complement(case)
         or _said_twice(case)
         or ended_by_event(case)
         or _polarity(case)
@@ -64,7 +65,7 @@ def _apart(case: Case) -> Verdict | None:
     if "limited" in case.old.cues and "limited" not in case.new.cues:
         return verdict("different", evidence("limited", old=case.old.cues["limited"][0]))
     past = case.said_newly("past")
-    ended = past and not case.diff.of("replaced") and not case.diff.of("removed") and case.overlap > _ENDING_COVERAGE
+    ended = past and "until" not in past and not case.diff.of("replaced") and not case.diff.of("removed") and case.overlap > _ENDING_COVERAGE
     if ended and not case.old.past:
         return verdict("supersedes", evidence("past", new=past))
     was = case.old.cues.get("past") and not case.new.cues.get("past") and case.diff.runs
@@ -141,6 +142,20 @@ def _inverse(case: Case) -> Verdict | None:
     if roles_swapped(case):
         return verdict("same", differing("inverse", run, case))
     return verdict("disputes", evidence("role", case.old.text, case.new.text))
+
+
+def _is_complement(run: Run) -> bool:
+    return len(run.old) == 1 == len(run.new) and are_complements(run.old[0].key, run.new[0].key)
+
+
+def _complement(case: Case) -> Verdict | None:
+    """``is not open`` and ``is closed``."""
+    if len(case.diff.runs) != 1 or not _is_complement(case.diff.runs[0]) or case.change or case.diff.moved:
+        return None
+    if case.old.negations % 2 == case.new.negations % 2 or case.old.modals != case.new.modals:
+        return None
+    still = all(any(token.kind == "be" for token in one.tokens) for one in (case.old, case.new))
+    return verdict("same", differing("wording", case.diff.runs[0], case)) if still else None
 
 
 def _said_twice(case: Case) -> Verdict | None:

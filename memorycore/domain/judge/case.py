@@ -26,6 +26,8 @@ class Case:
             for word in self.new.cues.get(cue, ())
             if not any(word.casefold() in known or known in word.casefold() for known in before)
         ]
+        if words and cue == "change" and self.new.events and self.new.events <= self.old.keys | self.old.events:
+            return ""  # both texts tell the same move
         return words[0] if words else ""
 
     @cached_property

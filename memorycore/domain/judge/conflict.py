@@ -24,6 +24,8 @@ def _slot(run: Run, case: Case) -> str:
         return "condition"
     if _listed(run, words_of("frequency", "words")):
         return "scope"
+    if run.in_subject and {"all", "only"} <= case.old.quantifiers ^ case.new.quantifiers:
+        return "scope"
     if run.in_subject and _is_last_of_unread(run, case):
         return "value"
     if run.in_subject:

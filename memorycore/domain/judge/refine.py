@@ -36,7 +36,7 @@ def _misfit(run: Run, case: Case) -> str:
         return "value"
     if any(term.kind == "verb" and term.key in _BEFORE_ANOTHER_VERB for term in run.new) and _before_shared_verb(run):
         return "action"
-    if run.in_subject and not _free(run):
+    if run.in_subject and not _free(run) and not _is_apposition(run):
         return "subject"
     compound = case.new.language in {"en", "de", "fr", "es"} and _touches_content(run, case)
     if first.kind == "verb" and (first.token.past or first.token.gerund):
@@ -67,6 +67,15 @@ def _small_between(assertion: Assertion, start: int, end: int) -> list[tuple[str
         for token in assertion.tokens
         if start <= token.start < end and token.kind not in CONTENT | {"punct"} and token.key != "article"
     ]
+
+
+def _is_apposition(run: Run) -> bool:
+    """``her niece Clara``: a name behind what it names."""
+    return (
+        run.before is not None
+        and run.before.kind in {"noun", "word"}
+        and all(term.kind in {"name", "name?"} for term in run.new)
+    )
 
 
 def _unit_lost(run: Run, case: Case) -> bool:

@@ -40,6 +40,16 @@ def are_inverse(one: str, other: str) -> bool:
 
 
 @cache
+def _complements() -> frozenset[frozenset[str]]:
+    return frozenset(frozenset(pair) for pair in table("relations")["complements"]["pairs"])
+
+
+def are_complements(one: str, other: str) -> bool:
+    """Whether not to be the one is to be the other."""
+    return frozenset((one, other)) in _complements()
+
+
+@cache
 def words_of(section: str, name: str) -> frozenset[str]:
     return frozenset(table("relations")[section][name])
 
