@@ -290,3 +290,74 @@ class Maintained(TypedDict):
     steps: list[dict[str, object]]
     dry_run: bool
     note: NotRequired[str]
+
+
+class HistoryLine(TypedDict):
+    """One line of the ledger, for a person. Texts are shortened.
+
+    ``before`` and ``after`` are the wording that went and the one that came, or the older and the newer of two
+    memories; ``said`` is a wording that was only counted. ``undo`` is the command, where it can be undone now.
+    """
+
+    event: int
+    at: str
+    action: str
+    what: str
+    id: str
+    actor: str
+    automatic: bool
+    can_undo: bool
+    why: NotRequired[list[str]]
+    text: NotRequired[str]
+    before: NotRequired[str]
+    after: NotRequired[str]
+    said: NotRequired[str]
+    run: NotRequired[str]
+    undone_by: NotRequired[int]
+    undo: NotRequired[str]
+
+
+class History(TypedDict):
+    """What happened, the last of it first."""
+
+    events: list[HistoryLine]
+
+
+UndoStatus = Literal[
+    "undone",
+    "would_undo",  # with dry_run
+    "conflict",  # somebody changed it since; nothing was overwritten
+    "nothing_to_undo",  # undone already, or nothing in it can be taken back
+]
+
+
+class UndoneEvent(TypedDict):
+    """What became of one event.
+
+    ``before`` is the text as it stood, ``after`` as it is now; in a conflict, as it stands and as it would have been.
+    ``made`` is the memory that a wording became, ``by`` the event that undid it already or that is in the way.
+    """
+
+    event: int
+    status: UndoStatus
+    what: str
+    id: NotRequired[str]
+    text: NotRequired[str]
+    before: NotRequired[str]
+    after: NotRequired[str]
+    tier: NotRequired[Tier]
+    made: NotRequired[str]
+    made_text: NotRequired[str]
+    by: NotRequired[int]
+    code: NotRequired[str]
+    message: NotRequired[str]
+    redo: NotRequired[str]
+
+
+class Undone(TypedDict):
+    """What undo answers; ``status`` is ``conflict`` as soon as one event is."""
+
+    status: UndoStatus
+    events: list[UndoneEvent]
+    usage: NotRequired[str]
+    dry_run: NotRequired[bool]

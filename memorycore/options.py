@@ -135,6 +135,7 @@ class CoreOptions:
     gates: GateOptions = GateOptions()
     importance_share: float = 0.3
     trash_days: int = TRASH_DAYS
+    undo_sticky_days: int = TRASH_DAYS
     resident_days: int = 7
     state_ttl_days: int = 7
     activity_log: bool = True

@@ -9,7 +9,7 @@ from typing import Any
 import typer
 
 from memorycore import messages
-from memorycore.cli import judge, read, setup, write
+from memorycore.cli import judge, past, read, setup, write
 from memorycore.options import Language
 
 EVERYDAY = {
@@ -18,12 +18,14 @@ EVERYDAY = {
     "update": write.update,
     "forget": write.forget,
     "restore": write.restore,
+    "undo": past.undo,
 }
 LOOK = {
     "status": read.status,
     "audit": read.audit,
     "inspect": read.inspect,
     "trash": read.trash,
+    "history": past.history,
     "export": read.export,
     "judge": judge.judge,
     "doctor": setup.doctor,

@@ -7,7 +7,7 @@ from typing import Self, Unpack
 
 from memorycore import answers, overview, reply_store
 from memorycore.cold.local import LocalColdStore
-from memorycore.core import change, look, second_look
+from memorycore.core import change, history, look, second_look, undo
 from memorycore.core.rooms import Rooms, new_id, utc_now
 from memorycore.domain.memory import Draft, Memory, Target
 from memorycore.embed import EmbeddingService
@@ -169,6 +169,38 @@ class MemoryCore:
             InvalidInput: The same text is active under another id.
         """
         return change.restore(self.rooms, memory_id, actor=actor)
+
+    def history(
+        self, *, limit: int = 20, memory_id: str = "", since: datetime | None = None, automatic_only: bool = False
+    ) -> answers.History:
+        """What happened, the last of it first: everything, or to one memory, since a moment, or automatically.
+
+        Raises:
+            NotFound: No memory has this id.
+        """
+        return history.history(self.rooms, limit=limit, memory_id=memory_id, since=since, automatic_only=automatic_only)
+
+    def undo(
+        self,
+        *,
+        actor: str,
+        event: int | None = None,
+        last: bool = False,
+        run: str = "",
+        since: datetime | None = None,
+        dry_run: bool = False,
+    ) -> answers.Undone:
+        """Take back one event of the history, or more of them, the last one first. Give exactly one of the four.
+
+        ``last``: the last call that changed something by itself and can be undone, else the last change at all.
+        ``run``: what one call did by itself, else all that it did. ``since``: whatever was done automatically from that
+        moment on. What somebody changed since then is a conflict in the answer, and nothing is overwritten. What was
+        automatic is not done again to the same texts for ``undo_sticky_days``. An undo can be undone.
+
+        Raises:
+            InvalidInput: Not exactly one was given, or there is no such event or run.
+        """
+        return undo.undo_events(self.rooms, actor=actor, event=event, last=last, run=run, since=since, dry_run=dry_run)
 
     def inspect(self, memory_id: str) -> answers.Story:
         """Everything about one memory: fields, earlier texts, events, vector.

@@ -169,7 +169,7 @@ def reconcile(
         first = row.file_sha == ""
         if first:
             tier.keep_first_state(now)
-        unfinished = recover(c, tier, contents.entries, now)
+        unfinished = recover(c, tier, contents.entries, new_id=new_id, now=now)
         under_way = intents.open_intents(c, tier.namespace, tier.id)
         known = memories.select(c, "hot_memories", namespace=tier.namespace, hot_tier=tier.id)
         as_known = _masked(gates)

@@ -1,6 +1,6 @@
 """Changes of a hot file whose process died: finish what reached the file or the store, withdraw the rest."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
@@ -9,9 +9,10 @@ import apsw
 from memorycore.domain.memory import Memory
 from memorycore.domain.text import entry_hash
 from memorycore.hot.tier import HotTier
-from memorycore.lifecycle import hot, relations, rows
+from memorycore.lifecycle import hot, relations, rows, undo
 from memorycore.lifecycle.hot import Begun
 from memorycore.lifecycle.rows import Cause
+from memorycore.lifecycle.undo import Means
 from memorycore.store import Database, intents, memories
 from memorycore.store.intents import Intent
 from memorycore.store.memories import to_ms
@@ -49,7 +50,9 @@ class Unfinished:
         return self.ended + len(self.additions) + len(self.leaving)
 
 
-def recover(c: apsw.Connection, tier: HotTier, entries: Sequence[str], now: datetime) -> Unfinished:
+def recover(
+    c: apsw.Connection, tier: HotTier, entries: Sequence[str], *, new_id: Callable[[], str], now: datetime
+) -> Unfinished:
     """End the intents of dead processes. ``entries`` is what stands in the file now."""
     found = Unfinished()
     present = frozenset(map(entry_hash, entries))
@@ -69,6 +72,9 @@ def recover(c: apsw.Connection, tier: HotTier, entries: Sequence[str], now: date
             _added(c, tier, one, found)
         elif intent.by:
             _left(c, tier, one, found)
+        elif intent.undoes:
+            found.ended += 1
+            found.additions += undo.finish(c, intent, present, Means(cause=cause, new_id=new_id, tier=tier))
         else:
             found.ended += 1
             _changed(c, one)

@@ -5,7 +5,7 @@ touching the database; (3) commit that it is done. Whoever dies in between leave
 finishes or withdraws it. Each function here does (2) and (3); ``begin`` is (1), inside the caller's transaction.
 """
 
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
@@ -23,6 +23,7 @@ from memorycore.store import Database, first_row, intents, memories
 from memorycore.store.intents import Intent, Operation
 from memorycore.store.memories import to_ms
 
+Follow = Callable[[apsw.Connection, Memory], Memory]  # what becomes of a row after its file was changed
 Evidences = Mapping[str, Sequence[Mapping[str, str]]]  # by the id of the memory that they are about
 
 
@@ -60,6 +61,7 @@ def begin(  # noqa: PLR0913 a change, who it is for, and what it will be
     *,
     new_text: str | None = None,
     by: str = "",
+    undoes: int = 0,
 ) -> Begun:
     """Step 1: write down what is going to happen to the file."""
     intent = Intent(
@@ -73,6 +75,7 @@ def begin(  # noqa: PLR0913 a change, who it is for, and what it will be
         started_at_ms=to_ms(cause.at) or 0,
         owner=intents.me(),
         by=by,
+        undoes=undoes,
     )
     return Begun(intent=intents.begin(c, memory.namespace, tier.id, intent), memory=memory)
 
@@ -131,8 +134,16 @@ def check_wording(tier: HotTier, old: str, new: str) -> None:
     raise InvalidInput(field="content", why="scanner" if why.startswith("scanner_") else why)
 
 
-def rewrite(db: Database, tier: HotTier, begun: Begun, changes: Mapping[str, Any], cause: Cause) -> Done:
-    """Replace the text of one hot entry, and only that one.
+def rewrite(
+    db: Database,
+    tier: HotTier,
+    begun: Begun,
+    changes: Mapping[str, Any],
+    cause: Cause,
+    *,
+    then: Follow | None = None,
+) -> Done:
+    """Replace the text of one hot entry, and only that one. ``then``: what happens to its row, if not ``revise``.
 
     Raises:
         Conflict: The entry is not in the file any more; nothing changed.
@@ -146,7 +157,8 @@ def rewrite(db: Database, tier: HotTier, begun: Begun, changes: Mapping[str, Any
             raise Conflict(id=memory.id)
         intents.end(c, begun.intent)
         _follow(c, tier, written)
-        revised = rows.revise(c, _fresh(c, memory), changes, cause)
+        now = _fresh(c, memory)
+        revised = then(c, now) if then else rows.revise(c, now, changes, cause)
         return Done(memory=revised, usage=written.usage, event=c.last_insert_rowid())
 
 
@@ -205,8 +217,8 @@ def exchange(  # noqa: PLR0913 what goes, what comes, and why
     return Exchanged(events=tuple(events), placed=placed, usage=written.usage)
 
 
-def discard(db: Database, tier: HotTier, begun: Begun, cause: Cause) -> Done:
-    """Remove one entry from the hot file and put its memory into the bin.
+def discard(db: Database, tier: HotTier, begun: Begun, cause: Cause, *, then: Follow | None = None) -> Done:
+    """Remove one entry from the hot file and put its memory into the bin, or do ``then`` to its row.
 
     Raises:
         HotFileError: The file cannot be used now; nothing changed.
@@ -217,7 +229,8 @@ def discard(db: Database, tier: HotTier, begun: Begun, cause: Cause) -> Done:
     with db.write() as c:
         intents.end(c, begun.intent)
         _follow(c, tier, written)
-        binned = rows.trash(c, _fresh(c, memory), cause)
+        now = _fresh(c, memory)
+        binned = then(c, now) if then else rows.trash(c, now, cause)
         return Done(memory=binned, usage=written.usage, event=c.last_insert_rowid())
 
 

@@ -66,7 +66,7 @@ def after(memory: Memory, changes: Mapping[str, Any]) -> Memory:
     """The memory as it would be after these changes."""
     changed = replace(memory, **changes)
     if changed.content != memory.content and "file_hash" not in changes:  # the new wording has nothing to hide
-        changed = _out_of_file(changed)
+        changed = out_of_file(changed)
     return replace(changed, norm_hash=norm_hash(changed.content))
 
 
@@ -86,7 +86,7 @@ def revise(c: apsw.Connection, memory: Memory, changes: Mapping[str, Any], cause
     return stored
 
 
-def _out_of_file(memory: Memory) -> Memory:
+def out_of_file(memory: Memory) -> Memory:
     """A memory whose entry leaves its file, or is reworded: what the store has of it is the masked text."""
     if not memory.file_hash:
         return memory
@@ -97,7 +97,7 @@ def move(
     c: apsw.Connection, memory: Memory, residence: Residence, cause: Cause, *, tier: HotTier | None = None
 ) -> Memory:
     """Change where the text lives. A memory that leaves a hot file remembers which one it was in."""
-    moved = replace(memory if residence == "hot" else _out_of_file(memory), residence=residence)
+    moved = replace(memory if residence == "hot" else out_of_file(memory), residence=residence)
     if tier is not None:
         moved = replace(moved, hot_tier=tier.id, target=tier.target)
     stored = memories.update_memory(c, memory, moved)
@@ -113,7 +113,7 @@ def hold_back(c: apsw.Connection, memory: Memory, cause: Cause) -> None:
 def trash(c: apsw.Connection, memory: Memory, cause: Cause) -> Memory:
     """Put a memory into the recycle bin; ``cause.reason`` says for whom recall may revive it."""
     binned = replace(
-        _out_of_file(memory), state="trashed", residence="cold", trashed_at=cause.at, trash_reason=cause.reason
+        out_of_file(memory), state="trashed", residence="cold", trashed_at=cause.at, trash_reason=cause.reason
     )
     stored = memories.update_memory(c, memory, binned)
     _heed(c, stored, cause)
@@ -129,7 +129,7 @@ def supersede(c: apsw.Connection, memory: Memory, by: Memory, cause: Cause) -> M
     ended = by.valid_from or cause.at
     later = ended > cause.at
     superseded = replace(
-        memory if later else _out_of_file(memory),
+        memory if later else out_of_file(memory),
         state="active" if later else "superseded",
         residence=memory.residence if later else "cold",
         valid_until=ended if memory.valid_until is None else min(ended, memory.valid_until),
@@ -140,22 +140,22 @@ def supersede(c: apsw.Connection, memory: Memory, by: Memory, cause: Cause) -> M
     return stored
 
 
-def revert(c: apsw.Connection, memory: Memory, change: Mapping[str, list[Any]], cause: Cause) -> Memory:
-    """Put the columns of a change back as they were before it; ``cause.facts`` names the event that is undone.
+def revert(c: apsw.Connection, memory: Memory, back: Memory, cause: Cause) -> tuple[Memory, int]:
+    """Take a change back: the row becomes ``back``; ``cause.facts`` names the event that is undone.
 
-    The residence in a hot file is not given back here: the file decides that, and the caller's next step.
+    Returns:
+        The row and the number of the event that says so. Where the row is right already, only the event is written.
     """
-    back = replace(memories.taken_back(memory, change), updated_at=cause.at, version=memory.version + 1)
-    if back.residence == "hot" and memory.residence != "hot":
-        back = replace(back, residence="cold")
-    if back.content != memory.content:
-        memories.add_revision(c, memory, cause.at)
-    stored = memories.update_memory(c, memory, back)
-    _heed(c, stored, cause)
-    if stored.state == "active" and (memory.state != "active" or back.content != memory.content):
-        _queue_vector(c, stored, cause)
-    record(c, memory, stored, "undone", cause)
-    return stored
+    stored = memory
+    if back != memory:
+        back = replace(back, updated_at=cause.at, version=memory.version + 1)
+        if back.content != memory.content:
+            memories.add_revision(c, memory, cause.at)
+        stored = memories.update_memory(c, memory, back)
+        _heed(c, stored, cause)
+        if stored.state == "active" and (memory.state != "active" or stored.content != memory.content):
+            _queue_vector(c, stored, cause)
+    return stored, record(c, memory, stored, "undone", cause)
 
 
 def restore(c: apsw.Connection, memory: Memory, cause: Cause) -> Memory:

@@ -53,7 +53,6 @@ NOT_YET = (
     "MEMORYCORE_INDEX_TOPICS",
     "MEMORYCORE_RULE_BUDGET_ENABLED",
     "MEMORYCORE_TRASH_PATH",
-    "MEMORYCORE_TOOLSET",
 )
 
 
@@ -181,6 +180,7 @@ class Settings:
     state_ttl_days: int = setting(7, "MEMORYCORE_STATE_TTL_DAYS", read=whole(0, 36_500))
     rule_min_residency_days: int = setting(7, "MEMORYCORE_RULE_MIN_RESIDENCY_DAYS", read=whole(0, 36_500))
     trash_days: int = setting(TRASH_DAYS, "MEMORYCORE_TRASH_DAYS", read=whole(1, 36_500))
+    undo_sticky_days: int = setting(TRASH_DAYS, "MEMORYCORE_UNDO_STICKY_DAYS", read=whole(0, 36_500))
 
     secrets: str = setting("mask", "MEMORYCORE_SECRETS", read=one_of("mask", "refuse"))
     pii: str = setting("off", "MEMORYCORE_PII", read=one_of("off", "redact", "block"))
@@ -207,6 +207,7 @@ class Settings:
     lock_timeout_s: float = setting(2.0, "MEMORYCORE_LOCK_TIMEOUT_S", read=number(0.05, 600))
     activity_log_enabled: bool = setting(True, "ACTIVITY_LOG_ENABLED", read=yes_or_no)  # noqa: FBT003 a default
 
+    toolset: str = setting("core", "MEMORYCORE_TOOLSET", read=one_of("core", "full"))
     http_host: str = setting("127.0.0.1", "MEMORYCORE_HTTP_HOST")
     http_port: int = setting(8765, "MEMORYCORE_HTTP_PORT", read=whole(0, 65_535))
 
@@ -277,6 +278,7 @@ class Settings:
             gates=GateOptions(secrets=cast("Any", self.secrets), pii=cast("Any", self.pii), quota=self.quota),
             importance_share=self.importance_share,
             trash_days=self.trash_days,
+            undo_sticky_days=self.undo_sticky_days,
             resident_days=self.rule_min_residency_days,
             state_ttl_days=self.state_ttl_days,
             activity_log=self.activity_log_enabled,

@@ -26,6 +26,10 @@ APPLICATION_ID = 0x4D454D43  # "MEMC"
 _MIGRATION = re.compile(r"(\d{4})_\w+\.sql")
 
 
+class _Rehearsed(Exception):
+    pass
+
+
 class Database:
     """One open ``memorycore.db``: one writing connection, a few reading ones, usable from every thread.
 
@@ -76,6 +80,13 @@ class Database:
             finally:
                 self._owner = 0
             self._cut_log_if_long()
+
+    @contextlib.contextmanager
+    def rehearse(self) -> Generator[apsw.Connection]:
+        """As ``write``, but nothing of it stays: what would happen, found out by doing it."""
+        with contextlib.suppress(_Rehearsed), self.write() as c:
+            yield c
+            raise _Rehearsed
 
     @contextlib.contextmanager
     def read(self, *, fresh: bool = False) -> Generator[apsw.Connection]:

@@ -129,13 +129,24 @@ def tombstone(c: apsw.Connection, namespace: str, norm_hash: str) -> str | None:
 
 
 def keep_hands_off(c: apsw.Connection, memory: Memory, norm_hash: str, *, until: datetime) -> None:
-    """Automation shall not do again to this memory, for this text, what was undone."""
-    c.execute(sql["keep_hands_off"], {
-        "namespace": memory.namespace, "memory_id": memory.id, "norm_hash": norm_hash, "until": to_ms(until),
-    })  # fmt: skip
+    """Automation shall not do again to this memory, or to another with its text, what was undone for this one."""
+    for key in (memory.id, memory.norm_hash):
+        c.execute(sql["keep_hands_off"], {
+            "namespace": memory.namespace, "memory_id": key, "norm_hash": norm_hash, "until": to_ms(until),
+        })  # fmt: skip
 
 
 def hands_off(c: apsw.Connection, memory: Memory, norm_hash: str, *, now: datetime) -> bool:
     """Whether automation must leave this memory alone for this text."""
-    where = {"namespace": memory.namespace, "memory_id": memory.id, "norm_hash": norm_hash, "now": to_ms(now)}
+    where = {
+        "namespace": memory.namespace, "memory_id": memory.id, "own_hash": memory.norm_hash, "norm_hash": norm_hash,
+        "now": to_ms(now),
+    }  # fmt: skip
     return first_row(c, "hands_off", where) is not None
+
+
+def take_hands_back(c: apsw.Connection, memory: Memory, norm_hash: str) -> None:
+    """Automation may do it again."""
+    c.execute(sql["take_hands_back"], {
+        "namespace": memory.namespace, "memory_id": memory.id, "own_hash": memory.norm_hash, "norm_hash": norm_hash,
+    })  # fmt: skip

@@ -21,7 +21,7 @@ OWNER_GONE_AFTER_MS = 60_000
 class Intent:
     """A change to a hot file that was begun: by whom, when, and which text goes and comes.
 
-    ``by``: the memory for which an entry goes, where another takes its place.
+    ``by``: the memory for which an entry goes, where another takes its place. ``undoes``: the event that is taken back.
     """
 
     id: int
@@ -34,6 +34,7 @@ class Intent:
     started_at_ms: int
     owner: str
     by: str = ""
+    undoes: int = 0
 
     def texts(self) -> set[str]:
         return {text for text in (self.old_text, self.new_text) if text is not None}
@@ -83,8 +84,7 @@ def set_file_sha(c: apsw.Connection, tier: int, file_sha: str) -> None:
 def begin(c: apsw.Connection, namespace: str, tier: int, intent: Intent) -> int:
     """Write an intent down; the caller changes the file after this transaction is committed."""
     plan = {"operation": intent.operation, "actor": intent.actor, "reason": intent.reason}
-    if intent.by:
-        plan["by"] = intent.by
+    plan |= {name: value for name in ("by", "undoes") if (value := getattr(intent, name))}
     (key,) = only_row(c, "insert_intent", {
         "namespace": namespace, "hot_tier": tier, "memory_id": intent.memory_id, "old_text": intent.old_text,
         "new_text": intent.new_text, "plan": json.dumps(plan), "started_at": intent.started_at_ms,

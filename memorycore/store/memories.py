@@ -157,21 +157,42 @@ def difference(before: Memory, after: Memory) -> dict[str, list[Any]]:
     return {name: [old[name], new[name]] for name in old if name not in _NOT_TOLD and old[name] != new[name]}
 
 
-def stands(memory: Memory, change: Mapping[str, list[Any]]) -> bool:
-    """Whether a row still is as a change of the ledger left it."""
+def drifted(memory: Memory, change: Mapping[str, list[Any]]) -> list[str]:
+    """The columns in which a row is neither as a change of the ledger left it nor as it was before.
+
+    None: whoever takes the change back overwrites nothing that came later.
+    """
     now = _parameters(memory)
-    return all(now[name] == after for name, (_, after) in change.items() if name not in _COUNTERS)
+    return [name for name, values in change.items() if name not in _COUNTERS and now[name] not in values]
+
+
+def is_back(memory: Memory, change: Mapping[str, list[Any]]) -> bool:
+    """Whether a row is as it was before a change of the ledger."""
+    now = _parameters(memory)
+    return all(now[name] == before for name, (before, _) in change.items() if name not in _COUNTERS)
 
 
 def taken_back(memory: Memory, change: Mapping[str, list[Any]]) -> Memory:
     """The memory with those columns as they were before a change; counters keep what came after."""
-    row: dict[str, Any] = {**_parameters(memory), "seq": memory.seq, "refs": json.dumps(memory.refs)}
-    row |= {name: before for name, (before, _) in change.items()}
+    now = _parameters(memory)
+    row: dict[str, Any] = {**now, "seq": memory.seq, "refs": json.dumps(memory.refs)}
+    row |= {name: _uncounted(name, now[name], *values) for name, values in change.items()}
     back = _memory(row)
     return replace(back, norm_hash=norm_hash(back.content))
 
 
 _COUNTERS = frozenset({"use_count", "last_used_at", "confidence"})
+
+
+def _uncounted(name: str, now: Any, before: Any, after: Any) -> Any:
+    """A column without one change of it: of a counter only what that one change did is taken off."""
+    if name not in _COUNTERS or now == after:
+        return before
+    if name == "use_count":
+        return max(0, now - (after - before))
+    if name == "confidence" and before < 1:  # doubt is a product of what each time left of it
+        return max(0.0, 1 - (1 - now) * (1 - before) / (1 - after)) if after < 1 else now
+    return now
 
 
 def _next_change(c: apsw.Connection) -> int:

@@ -46,4 +46,9 @@ ON CONFLICT (namespace, memory_id, norm_hash) DO UPDATE SET until = excluded.unt
 
 -- name: hands_off
 SELECT 1 FROM hands_off
-WHERE namespace = :namespace AND memory_id = :memory_id AND norm_hash = :norm_hash AND until > :now;
+WHERE namespace = :namespace AND memory_id IN (:memory_id, :own_hash) AND norm_hash = :norm_hash AND until > :now
+LIMIT 1;
+
+-- name: take_hands_back
+DELETE FROM hands_off
+WHERE namespace = :namespace AND memory_id IN (:memory_id, :own_hash) AND norm_hash = :norm_hash;

@@ -1,0 +1,25 @@
+-- Statements that read the ledger across memories, and that mark what was undone. Newest first.
+
+-- name: newest_events
+SELECT seq, at, action, memory_id, actor, reason, facts, run, automatic, change, undone_by FROM event
+WHERE namespace IN (SELECT value FROM json_each(:namespaces)) AND at >= :since AND automatic >= :automatic
+ORDER BY seq DESC LIMIT :limit;
+
+-- name: event_by_number
+SELECT seq, at, action, memory_id, actor, reason, facts, run, automatic, change, undone_by FROM event
+WHERE seq = :seq AND namespace IN (SELECT value FROM json_each(:namespaces));
+
+-- name: events_of_run
+SELECT seq, at, action, memory_id, actor, reason, facts, run, automatic, change, undone_by FROM event
+WHERE run = :run AND run <> '' AND namespace IN (SELECT value FROM json_each(:namespaces)) ORDER BY seq DESC;
+
+-- name: events_to_undo
+-- What an undo did is left out: undoing again and again goes further back, and does not go back and forth.
+SELECT seq, at, action, memory_id, actor, reason, facts, run, automatic, change, undone_by FROM event AS e
+WHERE namespace IN (SELECT value FROM json_each(:namespaces)) AND at >= :since AND automatic >= :automatic
+  AND undone_by IS NULL AND action <> 'undone'
+  AND (run = '' OR NOT EXISTS (SELECT 1 FROM event WHERE run <> '' AND run = e.run AND action = 'undone'))
+ORDER BY seq DESC LIMIT :limit;
+
+-- name: mark_undone
+UPDATE event SET undone_by = :undone_by WHERE seq = :seq AND namespace = :namespace;
