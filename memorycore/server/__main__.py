@@ -59,12 +59,14 @@ def _serve(asked: argparse.Namespace, parent: int) -> None:
     from memorycore.server.app import MemoryServer
     from memorycore.server.desk import Desk
     from memorycore.server.http import serve_http
+    from memorycore.server.tending import TOOLSETS
     from memorycore.settings import load_settings
 
     settings = load_settings(os.environ)
     host = asked.host or settings.http_host
     port = settings.http_port if asked.port is None else asked.port
-    serve_http(MemoryServer(Desk(_open_core, language=_language())), host=host, port=port)
+    desk = Desk(_open_core, language=_language())
+    serve_http(MemoryServer(desk, TOOLSETS[settings.toolset]), host=host, port=port)
 
 
 def _serve_stdio(wire: Wire, parent: int) -> None:
@@ -73,8 +75,9 @@ def _serve_stdio(wire: Wire, parent: int) -> None:
     from memorycore.server.desk import Desk
     from memorycore.server.life import serve_until_told
     from memorycore.server.stdio import StdioServer
+    from memorycore.server.tending import TOOLSETS
 
-    server = StdioServer(Desk(_open_core, language=_language()), wire)
+    server = StdioServer(Desk(_open_core, language=_language()), wire, TOOLSETS[_toolset()])
     try:
         anyio.run(serve_until_told, server.run_stdio_async, parent)
     except* (OSError, anyio.BrokenResourceError, anyio.ClosedResourceError):
@@ -96,6 +99,16 @@ def _language() -> messages.Language:
         return load_settings(os.environ).language
     except SettingsError:
         return messages.language(os.environ)
+
+
+def _toolset() -> str:
+    """The tools are listed before the settings are looked at closely; a mistake in them is said by the first answer."""
+    from memorycore.settings import load_settings
+
+    try:
+        return load_settings(os.environ).toolset
+    except SettingsError:
+        return "core"
 
 
 class _WithoutValues(logging.Formatter):

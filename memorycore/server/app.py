@@ -1,7 +1,7 @@
 """The MCP server itself: what it lists, how a request reaches the tool boundary, when the core opens and closes."""
 
 import functools
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any, cast
 
@@ -16,7 +16,7 @@ from memorycore.server import prompts, resources
 from memorycore.server.boundary import ToolFaultError, answer_tool
 from memorycore.server.caller import Caller, caller
 from memorycore.server.desk import Desk
-from memorycore.server.tools import BY_NAME, TOOLS, ToolSpec
+from memorycore.server.tools import TOOLS, ToolSpec
 
 NAME = "memorycore"
 CLOSE_GRACE_S = 0.8
@@ -32,9 +32,9 @@ INSTRUCTIONS = (
 
 
 class MemoryServer(MCPServer[Desk]):
-    """An ``MCPServer`` whose tools are the table in ``tools``: own schemas, own argument check, own error texts."""
+    """An ``MCPServer`` whose tools are a table: own schemas, own argument check, own error texts."""
 
-    def __init__(self, desk: Desk) -> None:
+    def __init__(self, desk: Desk, tools: Sequence[ToolSpec] = TOOLS) -> None:
         super().__init__(
             NAME,
             title="MemoryCore",
@@ -44,13 +44,14 @@ class MemoryServer(MCPServer[Desk]):
             lifespan=_lifespan(desk),
         )
         self.desk = desk
+        self.tools = {tool.name: tool for tool in tools}
         self.listed = anyio.Event()
         resources.add(self, desk)
         prompts.add(self)
 
     async def list_tools(self) -> list[Tool]:
         self.listed.set()
-        return [_listed(tool) for tool in TOOLS]
+        return [_listed(tool) for tool in self.tools.values()]
 
     async def call_tool(
         self, name: str, arguments: dict[str, Any], context: Context[Desk, Any] | None = None
@@ -60,7 +61,7 @@ class MemoryServer(MCPServer[Desk]):
         Raises:
             ToolError: No such tool, or a fault.
         """
-        tool = BY_NAME.get(name)
+        tool = self.tools.get(name)
         if tool is None:
             raise ToolError(f"Unknown tool: {name[:80]}")
         work = functools.partial(answer_tool, self.desk, tool, arguments, _caller(context))

@@ -21,6 +21,7 @@ DEFAULT_REPORT_BYTES = 8192
 MOST_BYTES = 1_000_000
 MOST_RESULTS = 50
 NOT_GIVEN = -1.0
+NO_EVENT = -1
 UNKNOWN_WORD = "unknown_word"
 
 
@@ -172,4 +173,12 @@ class Restore(Ask):
 
 class Inspect(Ask):
     id: str = Field(description="Id of the memory")
+    max_bytes: MaxBytes = DEFAULT_REPORT_BYTES
+
+
+class Undo(Ask):
+    event: int = Field(NO_EVENT, description="Number of the event")
+    last: bool = Field(default=False, description="Instead: the last automatic change, or else the last change")
+    since: str = Field("", description="Instead: all that was automatic from then on, such as 1h, 2d or an ISO date")
+    dry_run: DryRun = False
     max_bytes: MaxBytes = DEFAULT_REPORT_BYTES

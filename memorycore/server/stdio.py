@@ -1,6 +1,6 @@
 """MCP over stdin and stdout. stdout carries protocol and nothing else; whatever is printed goes to stderr."""
 
-from collections.abc import AsyncIterable
+from collections.abc import AsyncIterable, Sequence
 from typing import Protocol
 
 import anyio
@@ -12,6 +12,7 @@ from mcp.types import JSONRPCError, JSONRPCNotification, JSONRPCRequest, JSONRPC
 from memorycore.server.app import MemoryServer
 from memorycore.server.desk import Desk
 from memorycore.server.life import END_WITHIN_S, end_hard_in, leave
+from memorycore.server.tools import TOOLS, ToolSpec
 from memorycore.server.wire import Wire
 
 LAST_ANSWERS_S = 0.6
@@ -29,8 +30,8 @@ class Lines(Protocol):
 class StdioServer(MemoryServer):
     """The server for one client at the other end of two pipes, which ``claim_wire`` has taken."""
 
-    def __init__(self, desk: Desk, wire: Wire) -> None:
-        super().__init__(desk)
+    def __init__(self, desk: Desk, wire: Wire, tools: Sequence[ToolSpec] = TOOLS) -> None:
+        super().__init__(desk, tools)
         self._wire = wire
 
     async def run_stdio_async(self) -> None:

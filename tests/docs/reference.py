@@ -12,7 +12,7 @@ from typing import Any
 from memorycore import errors, messages
 from memorycore.cli.app import command_line
 from memorycore.options import Language
-from memorycore.server.tools import TOOLS
+from memorycore.server.tending import TENDING, TOOLSETS
 from memorycore.settings import Settings
 from tests.docs.pages import pages
 
@@ -23,11 +23,13 @@ WORDS: dict[Language, dict[str, str]] = {
         "argument": "Argument or option", "for": "What for", "parameter": "Parameter", "required": "required",
         "key": "Key", "variable": "Environment", "default": "Default", "derived": "see above",
         "code": "Code", "exit": "Exit", "retry": "Try again", "says": "What it says", "yes": "yes",
+        "full": "toolset full",
     },
     "zh": {
         "argument": "参数或选项", "for": "用途", "parameter": "参数", "required": "必填",
         "key": "键", "variable": "环境变量", "default": "默认值", "derived": "见上文",
         "code": "代码", "exit": "退出码", "retry": "可重试", "says": "提示内容", "yes": "是",
+        "full": "工具集 full",
     },
 }  # fmt: skip
 DERIVED = {
@@ -151,8 +153,9 @@ def tools(language: Language) -> str:
     """Descriptions as clients see them, which are English; the Chinese page is written by hand."""
     words = WORDS[language]
     lines: list[str] = []
-    for tool in TOOLS:
-        lines += [f"### `{tool.name}`", "", tool.description, ""]
+    for tool in TOOLSETS["full"]:
+        full = f" ({words['full']})" if tool in TENDING else ""
+        lines += [f"### `{tool.name}`{full}", "", tool.description, ""]
         schema = tool.ask.input_schema()
         if not schema["properties"]:
             continue

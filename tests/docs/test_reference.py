@@ -8,7 +8,7 @@ import pytest
 
 from memorycore.answers import StoreStatus
 from memorycore.cli.app import command_line
-from memorycore.server.tools import TOOLS
+from memorycore.server.tending import TOOLSETS
 from memorycore.settings import variables
 from tests.docs.pages import READMES, ROOT, name_of, pages
 from tests.docs.reference import command_names, error_codes, renewed
@@ -47,7 +47,7 @@ def test_every_tool_and_parameter_stands_in_the_reference(language: str) -> None
 
 
 def tool_words() -> Iterator[str]:
-    for tool in TOOLS:
+    for tool in TOOLSETS["full"]:
         yield tool.name
         yield from tool.ask.model_fields
 

@@ -11,6 +11,7 @@ from memorycore.errors import NotAvailable
 from memorycore.server.app import INSTRUCTIONS, MemoryServer
 from memorycore.server.asks import Recall, StoreFact, Update
 from memorycore.server.desk import Desk
+from memorycore.server.tending import TENDING, TOOLSETS
 from memorycore.server.tools import TOOLS
 
 CORE_TEN = [
@@ -29,15 +30,15 @@ CORE_TEN = [
 SUSPICIOUS = ("ignore", "do not tell", "don't tell", "secretly", "curl http", "system prompt", "disregard")
 
 
-def a_server() -> MemoryServer:
+def a_server(toolset: str = "core") -> MemoryServer:
     def never() -> Any:
         raise NotAvailable(what="core", why="not needed here")
 
-    return MemoryServer(Desk(never, language="en"))
+    return MemoryServer(Desk(never, language="en"), TOOLSETS[toolset])
 
 
-def listed() -> ListToolsResult:
-    return ListToolsResult(tools=anyio.run(a_server().list_tools))
+def listed(toolset: str = "core") -> ListToolsResult:
+    return ListToolsResult(tools=anyio.run(a_server(toolset).list_tools))
 
 
 def parts(schema: object) -> Iterator[dict[str, Any]]:
@@ -56,11 +57,16 @@ def test_exactly_the_ten_core_tools_are_listed() -> None:
     assert [tool.name for tool in listed().tools] == CORE_TEN
 
 
+def test_the_full_toolset_adds_those_for_looking_after_the_memory() -> None:
+    assert [tool.name for tool in listed("full").tools] == [*CORE_TEN, *(tool.name for tool in TENDING)]
+    assert "memorycore_undo" in {tool.name for tool in TENDING}
+
+
 def test_the_whole_list_takes_at_most_8000_characters() -> None:
     assert len(listed().model_dump_json(by_alias=True, exclude_none=True)) <= 8000
 
 
-@pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)
+@pytest.mark.parametrize("tool", TOOLSETS["full"], ids=lambda tool: tool.name)
 def test_schemas_are_flat_and_every_parameter_is_described(tool: Any) -> None:  # IL-158
     schema = tool.ask.input_schema()
     for part in parts(schema):
@@ -75,7 +81,7 @@ def test_schemas_are_flat_and_every_parameter_is_described(tool: Any) -> None:  
 
 
 def test_every_tool_has_a_description_and_all_hints() -> None:
-    for tool in listed().tools:
+    for tool in listed("full").tools:
         assert tool.description
         assert tool.output_schema is None
         hints = tool.annotations
@@ -117,7 +123,7 @@ def test_instructions_are_short_and_their_start_stands_alone() -> None:
 
 def test_nothing_that_is_listed_looks_like_an_attack() -> None:
     server = a_server()
-    texts = [INSTRUCTIONS, listed().model_dump_json()]
+    texts = [INSTRUCTIONS, listed("full").model_dump_json()]
     texts += [prompt.model_dump_json() for prompt in anyio.run(server.list_prompts)]
     texts += [template.model_dump_json() for template in anyio.run(server.list_resource_templates)]
     for text in texts:
