@@ -30,5 +30,8 @@ def likeness_of_parts(cosines: Floats, calibration: Calibration) -> float:
         calibration: The constants of the model.
     """
     span = max(calibration.equal - calibration.unrelated, _SMALLEST)
-    cosine = min(float(cosines.max(axis=1).mean()), float(cosines.max(axis=0).mean()))
+    if cosines.size == 1:  # as of nearly all; this runs for dozens of memories with each text
+        cosine = float(cosines[0, 0])
+    else:
+        cosine = min(float(cosines.max(axis=1).mean()), float(cosines.max(axis=0).mean()))
     return round(min(1.0, max(0.0, (cosine - calibration.unrelated) / span)), 4)

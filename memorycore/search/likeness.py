@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import time
 from dataclasses import dataclass
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING
 from memorycore.domain import scoring
 from memorycore.search import vector_index
 from memorycore.search.vectors import Matrix, best_rows, debiased, likeness_of
+from memorycore.store.statements import all_rows
 from memorycore.store.vectors import known_fingerprint
 
 if TYPE_CHECKING:
@@ -21,6 +23,8 @@ if TYPE_CHECKING:
     from memorycore.search.living import LivingIndex
     from memorycore.search.question import Question
     from memorycore.search.rows import Rows
+
+MOST_BINNED = 1_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -66,6 +70,7 @@ class Likeness:
         self._rows = rows
         self._tuning = tuning
         self._all: Floats | None = None
+        self._matrix: Matrix | None = None
         self._vector: Floats | None = None
         known = known_fingerprint(c, asked.fingerprint) if asked.fingerprint else None
         if asked.vector is None or asked.calibration is None or known is None:
@@ -74,13 +79,14 @@ class Likeness:
         self._calibration = asked.calibration
         self._vector = debiased(asked.vector, asked.calibration, tuning)
         if index is not None:
-            self._all = index.matrix(c, known, asked.calibration).likeness(self._vector, rows)
+            self._matrix = index.matrix(c, known, asked.calibration)
         elif not vector_index.serves(c, asked.fingerprint, asked.calibration):
-            matrix = Matrix(known, asked.calibration)
-            matrix.follow(c)
-            self._all = matrix.likeness(self._vector, rows)
-        if self._all is not None and rows.reworded:  # the vector is that of the present wording
-            self._all[rows.find(sorted(rows.reworded))] = math.nan
+            self._matrix = Matrix(known, asked.calibration)
+            self._matrix.follow(c)
+        if self._matrix is not None and len(rows):
+            self._all = self._matrix.likeness(self._vector, rows)
+            if rows.reworded:  # the vector is that of the present wording
+                self._all[rows.find(sorted(rows.reworded))] = math.nan
 
     def best(self, allowed: Mask, count: int) -> RowNumbers:
         """The allowed rows that are most like the question."""
@@ -110,3 +116,17 @@ class Likeness:
             now = [math.nan if seq in self._rows.reworded else found.get(seq, math.nan) for seq in seqs]
             raw = np.array(now, dtype=np.float32)
         return scoring.meaning(raw, self._calibration.floor, self._tuning)
+
+    def archived(self) -> tuple[dict[int, float], float]:
+        """Scores of superseded and binned memories (seq), as the strong threshold means them, and that threshold.
+
+        Without an index in memory only of the newest ones in the bin.
+        """
+        if self._vector is None or self._asked.vector is None:
+            return {}, 0.0
+        calibration = self._calibration
+        if self._matrix is not None:
+            return self._matrix.archived(self._asked.vector), calibration.strong
+        spaces = json.dumps(self._rows.namespaces)
+        newest = [seq for (seq,) in all_rows(self._c, "newest_binned", {"namespaces": spaces, "most": MOST_BINNED})]
+        return likeness_of(self._c, self._asked.vector, newest, self._fingerprint_id, calibration), calibration.strong

@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING
 
 from memorycore.domain.scoring import Tuning
 from memorycore.search import exact, vector_index
-from memorycore.search.disputes import beside_their_opposites
+from memorycore.search.beside import beside_their_opposites, with_named
+from memorycore.search.binned import strongly_meant
 from memorycore.search.likeness import Asked, Likeness, ask_model
 from memorycore.search.question import read_question
 from memorycore.search.request import SearchResult
 from memorycore.search.rows import Rows
+from memorycore.search.same import looked_at, one_of_each
 from memorycore.search.vectors import best_rows
 from memorycore.search.weighing import Sought, best_hits, weigh
 from memorycore.search.words import look_up
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
 
     import apsw
 
+    from memorycore.domain.memory import Memory
     from memorycore.embed import EmbeddingService
     from memorycore.search.living import LivingIndex
     from memorycore.search.request import Hit, SearchRequest
@@ -60,12 +63,17 @@ def search(  # noqa: PLR0913 the parts that a core has, each named by its caller
         return SearchResult()
     tuning = Tuning() if vector_weight is None else replace(Tuning(), vector_weight=vector_weight)
     asked = ask_model(question, embedding, wait_s=PATIENT_WAIT_S if index is None else WAIT_S)
+    binned: list[Memory] = []
     with db.read() as c, _rows(c, index, request) as rows:
-        hits = _answer(c, asked, rows, index=index, request=request, now=now, tuning=tuning) if len(rows) else ()
+        like = Likeness(c, asked, rows, index=index, tuning=tuning)
+        hits = _answer(c, asked, rows, like=like, request=request, now=now, tuning=tuning) if len(rows) else ()
+        if request.seeks_bin:
+            binned = strongly_meant(c, asked.question, like, request=request, now=now)
     if index is None and asked.calibration is not None:
         vector_index.catch_up(db, asked.fingerprint, asked.calibration)
     return SearchResult(
         hits=hits,
+        binned=tuple(binned),
         degraded=(asked.why,) if asked.why else (),
         took_ms=(time.perf_counter() - started) * 1_000,
         model_ms=asked.model_ms,
@@ -75,13 +83,13 @@ def search(  # noqa: PLR0913 the parts that a core has, each named by its caller
 @contextmanager
 def _rows(c: apsw.Connection, index: LivingIndex | None, request: SearchRequest) -> Generator[Rows]:
     if index is not None:
-        with index.current(c, past=request.looks_back) as rows:
-            rows.reword(c, request.as_of)
+        with index.current(c, past=request.filters.looks_back) as rows:
+            rows.reword(c, request.filters.as_of)
             yield rows
         return
-    rows = Rows(request.namespaces, past=request.looks_back)
+    rows = Rows(request.namespaces, past=request.filters.looks_back)
     rows.follow(c)
-    rows.reword(c, request.as_of)
+    rows.reword(c, request.filters.as_of)
     yield rows
 
 
@@ -90,7 +98,7 @@ def _answer(  # noqa: PLR0913 what one question is answered from
     asked: Asked,
     rows: Rows,
     *,
-    index: LivingIndex | None,
+    like: Likeness,
     request: SearchRequest,
     now: datetime,
     tuning: Tuning,
@@ -103,13 +111,13 @@ def _answer(  # noqa: PLR0913 what one question is answered from
     words = look_up(c, asked.question, rows, seen, tuning)
     share = np.where(words.share > 0, words.share, np.float32(np.nan))
     named = exact.find(c, asked.question, rows, allowed)
-    like = Likeness(c, asked, rows, index=index, tuning=tuning)
     chosen = np.unique(np.concatenate([best_rows(share, allowed, count), like.best(allowed, count), *named.values()]))
-    if not len(chosen):
+    if not len(chosen) and not request.also:
         return ()
     sought = Sought(
         c=c, question=asked.question, rows=rows, words=words, named=named, like=like, request=request, now=now,
         tuning=tuning,
     )  # fmt: skip
-    best = best_hits(sought, weigh(sought, chosen), most=request.top_k)
-    return tuple(beside_their_opposites(sought, best, allowed))
+    best = best_hits(sought, weigh(sought, chosen), most=looked_at(request.top_k))
+    best = one_of_each(sought, best, request.top_k)
+    return tuple(beside_their_opposites(sought, with_named(sought, best, allowed), allowed))

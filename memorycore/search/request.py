@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal
 
-from memorycore.domain.memory import Kind, Policy, Target
+from memorycore.domain.memory import Kind, Memory, Policy, Target
 
 Past = Literal["superseded"]
 
@@ -13,7 +13,8 @@ Past = Literal["superseded"]
 class RecallFilters:
     """Only memories that match all of these; empty means any.
 
-    ``tags``: all of them. ``since``, ``until``: when it occurred, or was stored where nobody said when.
+    ``tags``: all of them. ``since``, ``until``: when it occurred, or was stored where nobody said when. ``as_of``: what
+    was valid then, in the wording of that time. ``include``: what was superseded too.
     """
 
     kind: Kind | None = None
@@ -25,21 +26,6 @@ class RecallFilters:
     target: Target | None = None
     session_id: str = ""
     author: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SearchRequest:
-    """What is asked for.
-
-    ``viewer_session``: the session that asks; memories of one session only are shown to it alone. ``as_of``: what was
-    valid then, in the wording of that time. ``include``: what was superseded too.
-    """
-
-    namespaces: tuple[str, ...]
-    top_k: int = 5
-    filters: RecallFilters = RecallFilters()
-    viewer_session: str = ""
-    explain: bool = False
     as_of: datetime | None = None
     include: tuple[Past, ...] = ()
 
@@ -47,6 +33,24 @@ class SearchRequest:
     def looks_back(self) -> bool:
         """Whether superseded memories may be among the answers."""
         return self.as_of is not None or "superseded" in self.include
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchRequest:
+    """What is asked for.
+
+    ``viewer_session``: the session that asks; memories of one session only are shown to it alone. ``also``: ids of
+    memories that are shown if they may be, however they rank. ``seeks_bin``: look into the bin for what is strongly
+    meant.
+    """
+
+    namespaces: tuple[str, ...]
+    top_k: int = 5
+    filters: RecallFilters = RecallFilters()
+    viewer_session: str = ""
+    explain: bool = False
+    also: tuple[str, ...] = ()
+    seeks_bin: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,7 +67,7 @@ class Hit:
     """One result: row number, score 0..1, whether it lies below the noise floor, and what the score is made of.
 
     ``wording``: what it said at the time that was asked for, if that was something else. ``disputed_with``: the ids of
-    the results that contradict it.
+    the results that contradict it. ``same``: the ids of memories that say the same and are no results for that.
     """
 
     seq: int
@@ -72,14 +76,19 @@ class Hit:
     weak: bool = False
     wording: Wording | None = None
     disputed_with: tuple[str, ...] = ()
+    same: tuple[str, ...] = ()
     parts: dict[str, float | str | list[str]] = field(default_factory=dict[str, float | str | list[str]])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchResult:
-    """Hits best first. ``degraded``: codes of channels that were down. Times in milliseconds."""
+    """Hits best first. ``degraded``: codes of channels that were down. Times in milliseconds.
+
+    ``binned``: memories in the bin that the question strongly means.
+    """
 
     hits: tuple[Hit, ...] = ()
+    binned: tuple[Memory, ...] = ()
     degraded: tuple[str, ...] = ()
     took_ms: float = 0.0
     model_ms: float = 0.0

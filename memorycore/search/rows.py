@@ -204,15 +204,15 @@ class Rows:
         import numpy as np
 
         columns = self.columns
-        if request.as_of is None:
+        if request.filters.as_of is None:
             begun = columns.valid_from <= now_ms
             valid = begun & (columns.valid_until > now_ms) & ~columns.superseded
         else:
-            at_ms = to_ms(request.as_of) or 0
+            at_ms = to_ms(request.filters.as_of) or 0
             earliest = np.minimum(columns.created, columns.happened)
             begun = np.where(columns.valid_from > NEVER_BEGAN, columns.valid_from, earliest) <= at_ms
             valid = begun & (columns.valid_until > at_ms)
-        return valid | (begun & columns.superseded) if "superseded" in request.include else valid
+        return valid | (begun & columns.superseded) if "superseded" in request.filters.include else valid
 
     def matching(self, request: SearchRequest) -> Mask:
         """Memories that pass the filters of the request."""

@@ -74,6 +74,7 @@ class Matrix:
         self._space: NDArray[np.int32] = np.zeros(0, dtype=np.int32)
         self._active: NDArray[np.bool_] = np.zeros(0, dtype=np.bool_)
         self._used = 0
+        self._archived: RowNumbers | None = None
         self._spaces: dict[str, int] = {}
         # Where the vectors' memories stand in the columns, computed once for each state of both.
         self._places: tuple[NDArray[np.bool_], RowNumbers] | None = None
@@ -86,7 +87,7 @@ class Matrix:
         newest = int(only_row(c, "newest_change")[0])
         if newest == self.since:
             return
-        self._places = None
+        self._places = self._archived = None
         parameters = {"fingerprint_id": self.fingerprint_id, "since": self.since}
         if self.since:
             changed = [seq for (seq,) in all_rows(c, "changed_since", {"since": self.since})]
@@ -115,6 +116,18 @@ class Matrix:
         ours, place = self._standing_in(rows)
         np.fmax.at(likeness, place, scores[ours])
         return likeness
+
+    def archived(self, question: Floats) -> dict[int, float]:
+        """Scores of all memories (seq), of any namespace, that are superseded or in the bin."""
+        import numpy as np
+
+        if self._archived is None:
+            self._archived = np.flatnonzero(~self._active[: self._used])
+        scores = self._residuals[self._archived] @ question
+        found: dict[int, float] = {}
+        for seq, score in zip(self._seq[self._archived].tolist(), scores.tolist(), strict=True):
+            found[seq] = max(score, found.get(seq, score))
+        return found
 
     def nearest(self, parts: Floats, namespace: str, *, active: int, archived: int) -> list[int]:
         """Memories (seq) of one namespace whose residuals have the highest cosine with any of ``parts`` [k, width].

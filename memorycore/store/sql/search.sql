@@ -30,6 +30,22 @@ WHERE r.replaced_at > :at AND m.state IN ('active', 'superseded')
     AND m.namespace IN (SELECT value FROM json_each(:namespaces))
 GROUP BY r.memory_seq;
 
+-- name: any_binned
+SELECT 1 FROM memory WHERE namespace IN (SELECT value FROM json_each(:namespaces)) AND state = 'trashed' LIMIT 1;
+
+-- name: newest_binned
+SELECT seq FROM memory WHERE namespace IN (SELECT value FROM json_each(:namespaces)) AND state = 'trashed'
+ORDER BY trashed_at DESC LIMIT :most;
+
+-- name: archived_with_words (all namespaces: the index of words knows none; the next statement keeps to the caller's)
+SELECT rowid FROM archive_text WHERE archive_text MATCH :match LIMIT :most;
+
+-- name: binned_by_seq
+SELECT m.*, (SELECT json_group_array(ref) FROM memory_ref WHERE memory_seq = m.seq) AS refs
+FROM memory m
+WHERE m.namespace IN (SELECT value FROM json_each(:namespaces)) AND m.state = 'trashed'
+    AND (m.seq IN (SELECT value FROM json_each(:seqs)) OR m.norm_hash = :norm_hash);
+
 -- name: texts_with_stem (all namespaces: a count that decides what is worth reading)
 SELECT doc FROM memory_vocab WHERE term = :stem;
 

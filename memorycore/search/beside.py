@@ -1,4 +1,7 @@
-"""Memories that contradict each other are shown side by side: one alone would pass for the truth."""
+"""What is shown beside the best: the opposites of what is disputed, and memories that the caller asks for by id.
+
+Memories that contradict each other are shown side by side: one alone would pass for the truth.
+"""
 
 from __future__ import annotations
 
@@ -22,12 +25,15 @@ if TYPE_CHECKING:
 def beside_their_opposites(sought: Sought, hits: Sequence[Hit], allowed: Mask) -> Sequence[Hit]:
     """The hits with what they contradict directly behind them, also where it ranked lower or not at all.
 
-    Only open disputes count, and nothing is shown that the caller may not see or did not ask for.
+    Only open disputes count, and nothing is shown that the caller may not see or did not ask for. What a result stands
+    for contradicts with it.
     """
+    stands_for = {memory_id: hit.id for hit in hits for memory_id in (*hit.same, hit.id)}
     opposites: dict[str, list[str]] = {}
-    for edge in edges.disputes_of(sought.c, [hit.id for hit in hits], sought.request.namespaces):
-        opposites.setdefault(edge.src, []).append(edge.dst)
-        opposites.setdefault(edge.dst, []).append(edge.src)
+    for edge in edges.disputes_of(sought.c, list(stands_for), sought.request.namespaces):
+        one, other = stands_for.get(edge.src, edge.src), stands_for.get(edge.dst, edge.dst)
+        opposites.setdefault(one, []).append(other)
+        opposites.setdefault(other, []).append(one)
     if not opposites:
         return hits
     found = {hit.id: hit for hit in hits}
@@ -36,9 +42,17 @@ def beside_their_opposites(sought: Sought, hits: Sequence[Hit], allowed: Mask) -
     for hit in hits:
         for memory_id in (hit.id, *opposites.get(hit.id, ())):
             if memory_id in found and memory_id not in ordered:
-                others = tuple(other for other in opposites.get(memory_id, ()) if other in found)
+                others = tuple(dict.fromkeys(other for other in opposites.get(memory_id, ()) if other in found))
                 ordered[memory_id] = replace(found[memory_id], disputed_with=others)
     return list(ordered.values())
+
+
+def with_named(sought: Sought, hits: Sequence[Hit], allowed: Mask) -> Sequence[Hit]:
+    """The hits, and among them those that the request names, however they rank."""
+    missing = set(sought.request.also) - {hit.id for hit in hits}
+    if not missing:
+        return hits
+    return sorted([*hits, *_shown(sought, missing, allowed)], key=lambda hit: (-hit.score, hit.id))
 
 
 def _shown(sought: Sought, ids: Iterable[str], allowed: Mask) -> Sequence[Hit]:
