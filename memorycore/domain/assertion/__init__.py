@@ -126,7 +126,11 @@ def _predicate(tokens: list[Token], language: str) -> int:
             return place
         if token.kind == "neg" and place and language != "zh":
             return place
-        if language == "zh" and place and ((token.kind == "prep" and token.key in {"at", "to", "by"}) or token.kind == "neg"):
+        if (
+            language == "zh"
+            and place
+            and ((token.kind == "prep" and token.key in {"at", "to", "by"}) or token.kind == "neg")
+        ):
             return place
     if language in {"fr", "de", "es"}:
         return _first_pair(tokens)

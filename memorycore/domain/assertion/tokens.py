@@ -36,7 +36,7 @@ _SOLID = re.compile(
     r"https?://[^\s,;)\"'\u3000-\u9fff]+"
     r"|[\w.+-]+@[\w-]+(?:\.[\w-]+)+"
     r"|(?:~|\.{1,2}|[a-z]:)?[/\\][a-z0-9_.@%+~*-]+(?:[/\\][a-z0-9_.@%+~*-]*)*"
-    r"|[a-z0-9_.-]*[a-z_][a-z0-9_.-]*(?:/[a-z0-9_.-]+)+"
+    r"|(?=[a-z0-9_.-]*[a-z_])[a-z0-9_.-]+(?:/[a-z0-9_.-]+)+"
     r"|\d+(?:\.\d+){2,}"
     r"|v\d+(?:\.\d+)*(?![a-z])"
     r"|[a-z0-9_]+(?:[-_.#:][a-z0-9_]+)*[a-z0-9]|[a-z]\d+"
@@ -53,7 +53,11 @@ _PARTS = re.compile(
     r"凌晨|清晨|早上|早晨|上午|中午|下午|傍晚|晚上|夜里|晚|早|午前|午後|오전|오후|北京|东京|日本时|韩国时|伦敦时|纽约时|柏林时|巴黎时"
 )
 _OF_WORDS = re.compile(r"(?:half|quarter) past |quarter to |(?:noon|midnight)\b|q[1-4]\b")
-_AFTER_HOUR = re.compile(r"\s*$|\s*[,.;:!?)]|,? (?:on|every|in|until|till|and|or|from|sharp|each|today|tomorrow|by|instead|to|since|now|because|daily|for|with|o'clock|not)\b")
+_AFTER_HOUR = re.compile(
+    r"\s*$|\s*[,.;:!?)]|,? (?:on|every|in|until|till|and|or|from|sharp|each|today|tomorrow|by|instead|to|since|now|because|daily|for|with|o'clock|not)\b"
+)
+_HALF = re.compile(r"half (?:an? )?(?=hour|day|dozen|year|litre|liter|kilo|mile)")
+_RATE = re.compile(r" ?(?:a|an|per|/|each|every) ?(day|week|month|year|hour|night)\b")
 _AND_A_HALF = re.compile(r" and a half(?= )")
 _ONE_UNIT = re.compile(r"an? (hour|minute|day|week|month|year|second)\b( and a half\b)?")
 _DENYING_PREFIXES = ("un", "non", "in", "im", "ir", "dis")
@@ -69,6 +73,10 @@ def language_of(text: str) -> str:
         owners = guess_latin().get(word, ())
         for language in owners:
             votes[language] += 12 // len(owners)  # a word of one language says more than one of four
+    most = max(votes.values(), default=0)
+    if sum(votes[language] == most for language in LATIN) > 1:  # a word that two languages share: who knows the rest?
+        for language in LATIN:
+            votes[language] += sum(word in words(language).exact for word in _WORD.findall(text[:2000]))
     best = max(LATIN, key=lambda language: votes[language])
     return best if votes[best] > votes["en"] + (8 if votes["en"] else 0) else "en"
 
@@ -178,9 +186,8 @@ class Scan:
 
     def _quantity(self, place: int, end: int, amount: Amount) -> int:
         self._add("num", amount.key, place, end, dimension=amount.dimension)
-        rate = re.match(r" ?(?:a|an|per|/|each|every) ?(day|week|month|year|hour|night)\b", self.text[end : end + 16])
-        if rate:
-            return self._add("adjective", _RATES[rate[1]], end, end + rate.end())
+        if rate := _RATE.match(self.text, end):
+            return self._add("adjective", _RATES[rate[1]], end, rate.end())
         return end
 
     def _unit_after(self, place: int) -> tuple[int, Unit | None]:
@@ -225,9 +232,9 @@ class Scan:
             return self._add("punct", self.text[place], place, place + 1)
         if self.language == "fr" and (clitic := _FRENCH_CLITIC.match(self.text, place)):
             return self._add("func", clitic[0], place, clitic.end())
-        if number := self._worded_number(place):
+        if number := self._worded_number(place, word[0]):
             return number
-        return self._known_words(place) or self._unknown(place, word.end())
+        return self._known_words(place, word[0]) or self._unknown(place, word.end())
 
     def _is_proper(self, place: int) -> bool:
         """A capital within a sentence."""
@@ -247,7 +254,10 @@ class Scan:
                 break
         return found
 
-    def _known_words(self, place: int) -> int:
+    def _known_words(self, place: int, first: str) -> int:
+        stem = lemma(first, self.latin_language, self.latin.irregular)
+        if first not in self.latin.exact and stem not in self.latin.stems and not first.endswith("er"):
+            return 0
         upcoming = self._upcoming(place, 7)
         if not upcoming:
             return 0
@@ -279,7 +289,7 @@ class Scan:
         return next((found for base in bases if (found := lemma(base, "en", {})) in self.latin.stems), stem)
 
     def _stands_for_a_thing(self, word: str, place: int, end: int) -> bool:
-        """"blood type A", "the pump is on": a letter or preposition where a value stands."""
+        """ "blood type A", "the pump is on": a letter or preposition where a value stands."""
         last = not self.text[end : end + 2].strip(" .,;!?:")
         if len(word) == 1 and word.isascii():
             return self._is_proper(place) and word != "i"
@@ -334,11 +344,12 @@ class Scan:
                 return self._add(entry.kind, entry.key, place + len(prefix), end)
         return 0
 
-    def _worded_number(self, place: int) -> int:
+    def _worded_number(self, place: int, first: str) -> int:
         values, multipliers = _numerals(self.latin_language)
+        if first not in values and first not in multipliers and first not in {"half", "a", "an"}:
+            return 0
         total, current, end = 0.0, 0.0, 0
-        half = re.compile(r"half (?:an? )?(?=hour|day|dozen|year|litre|liter|kilo|mile)").match(self.text, place)
-        if half:
+        if half := _HALF.match(self.text, place):
             finish, unit = self._unit_after(half.end())
             return self._quantity(place, finish, measure(0.5, unit)) if unit else 0
         for word, finish in self._upcoming(place, 8):
@@ -414,7 +425,11 @@ class Scan:
 
     def _cut_short(self, piece: str, entry: Entry, place: int) -> bool:
         """A Korean particle stands at the end of a word, a Japanese one not at its beginning."""
-        if self.language == "ko" and entry.kind in {"func", "topic", "prep", "quantifier", "contrast"} and len(piece) < 3:  # noqa: PLR2004 longer ones are words
+        if (
+            self.language == "ko"
+            and entry.kind in {"func", "topic", "prep", "quantifier", "contrast"}
+            and len(piece) < 3
+        ):  # noqa: PLR2004 longer ones are words
             following = self.text[place + len(piece) : place + len(piece) + 1]
             before = self.text[place - 1 : place] if place else " "
             return bool(_IS_CJK.match(following)) or before == " "

@@ -14,7 +14,6 @@ from memorycore.domain.judge.period import is_finer_date, later
 from memorycore.domain.judge.refine import misfit
 from memorycore.domain.judge.relations import are_complements, words_of
 from memorycore.domain.judge.verdict import Evidence, Relation, Verdict, evidence, verdict
-from memorycore.domain.text import normalise_for_compare
 
 __all__ = ["Evidence", "Relation", "Verdict", "judge"]
 
@@ -33,9 +32,9 @@ def judge(old: str, new: str, *, likeness: float | None = None) -> Verdict:
 
     Never raises. Texts beyond some thousand characters are compared as a whole.
     """
-    if normalise_for_compare(old) == normalise_for_compare(new):
-        return verdict("same", evidence("form"))
     case = case_of(old, new)
+    if case.old.form == case.new.form:
+        return verdict("same", evidence("form"))
     if case.old.cut or case.new.cut or max(len(case.old.terms), len(case.new.terms)) > LONGEST:
         return verdict("different", evidence("long"), undecided=True)
     if (apart := _apart(case)) is not None:
@@ -65,7 +64,13 @@ def _apart(case: Case) -> Verdict | None:
     if "limited" in case.old.cues and "limited" not in case.new.cues:
         return verdict("different", evidence("limited", old=case.old.cues["limited"][0]))
     past = case.said_newly("past")
-    ended = past and "until" not in past and not case.diff.of("replaced") and not case.diff.of("removed") and case.overlap > _ENDING_COVERAGE
+    ended = (
+        past
+        and "until" not in past
+        and not case.diff.of("replaced")
+        and not case.diff.of("removed")
+        and case.overlap > _ENDING_COVERAGE
+    )
     if ended and not case.old.past:
         return verdict("supersedes", evidence("past", new=past))
     was = case.old.cues.get("past") and not case.new.cues.get("past") and case.diff.runs
@@ -80,7 +85,11 @@ def _apart(case: Case) -> Verdict | None:
 
 def _past_tense(case: Case) -> Verdict | None:
     """What was beside what is; an event that ends a state, or shows it false, is another matter."""
-    return None if ended_by_event(case) or incompatible_in_other_words(case) else verdict("different", evidence("past"), undecided=True)
+    return (
+        None
+        if ended_by_event(case) or incompatible_in_other_words(case)
+        else verdict("different", evidence("past"), undecided=True)
+    )
 
 
 def _scripts_differ(case: Case) -> bool:
@@ -278,9 +287,7 @@ def _other_occasion(runs: tuple[Run, ...], codes: set[str], case: Case) -> bool:
         event = any(term.key in words_of("event", "verbs") for term in case.new.content)
         if "date" in codes and event:
             return True
-        return any(
-            term.key in words_of("occasion", "words") for run in runs for term in (*run.old, *run.new)
-        )
+        return any(term.key in words_of("occasion", "words") for run in runs for term in (*run.old, *run.new))
     return False
 
 

@@ -7,9 +7,13 @@ from memorycore.domain.judge.relations import are_opposite, slots, words_of
 from memorycore.domain.judge.verdict import Evidence
 
 VALUES = frozenset({
-    "number", "unit", "date", "time", "timezone", "code", "name", "value", "polarity", "negation", "modality", "scope",
+    "number", "unit", "date", "time", "frequency", "timezone", "code", "name", "value", "polarity", "negation", "modality", "scope",
 })  # fmt: skip
 """Slots in which a subject has one value: another value is incompatible."""
+_FREQUENCIES = frozenset({
+    "daily", "weekly", "monthly", "yearly", "hourly", "nightly", "fortnightly", "every other day", "quarterly",
+    "half-yearly", "twice a day", "twice a week", "twice a month",
+})  # fmt: skip
 _TYPED = {"num": "number", "date": "date", "time": "time", "code": "code"}
 _WORDS = frozenset({"noun", "adjective", "word", "char", "name", "name?", "contrast"})
 
@@ -22,6 +26,11 @@ def slot_of(run: Run, case: Case) -> Evidence:
 def _slot(run: Run, case: Case) -> str:
     if run.in_condition:
         return "condition"
+    if all(
+        len(part) == 1 and (part[0].key in _FREQUENCIES or part[0].key.startswith("every "))
+        for part in (run.old, run.new)
+    ):
+        return "frequency"
     if _listed(run, words_of("frequency", "words")):
         return "scope"
     if run.in_subject and {"all", "only"} <= case.old.quantifiers ^ case.new.quantifiers:
@@ -99,7 +108,9 @@ def governing(run: Run, case: Case) -> Term | None:
 def _is_last_of_unread(run: Run, case: Case) -> bool:
     """No predicate was found, and the run is what both texts end with: "属虎", "属兔"."""
     texts = ((case.old, run.old), (case.new, run.new))
-    return all(one.content and all(term.subject for term in one.content) and one.content[-1] in part for one, part in texts)
+    return all(
+        one.content and all(term.subject for term in one.content) and one.content[-1] in part for one, part in texts
+    )
 
 
 def _behind_passive(run: Run, case: Case) -> bool:

@@ -58,7 +58,11 @@ def _replaced(case: Case, common: Counter[str]) -> Evidence | None:
     if not subject or not subject <= common.keys():
         return None
     typed = _typed_difference(case) is not None
-    sibling = any(are_siblings(one, other) or are_opposite(one, other) for one in case.old.keys - case.new.keys for other in case.new.keys - case.old.keys)
+    sibling = any(
+        are_siblings(one, other) or are_opposite(one, other)
+        for one in case.old.keys - case.new.keys
+        for other in case.new.keys - case.old.keys
+    )
     sure = (typed or sibling) and len(common) > 1
     return case.change if sure or (typed and case.strong_change) else None
 

@@ -34,7 +34,9 @@ def is_finer_date(run: Run) -> bool:
     if len(old) != 1 or len(run.old) != 1 or not new or old[0].denied != new[0].denied:
         return False
     before, after = old[0].key.split("-"), new[0].key.split("-")
-    return len(before) == len(after) and all(part in {"", "d", other} for part, other in zip(before, after, strict=True))
+    return len(before) == len(after) and all(
+        part in {"", "d", other} for part, other in zip(before, after, strict=True)
+    )
 
 
 _AGES = (("last", "上", "昨", "去年"), ("this", "本", "今", "目前", "现在"))

@@ -1,8 +1,9 @@
 """Whether what a new text adds leaves the old statement as it was."""
 
-from memorycore.domain.assertion import CONTENT, Assertion
+from memorycore.domain.assertion import CONTENT, Assertion, Term
 from memorycore.domain.judge.alignment import Run
 from memorycore.domain.judge.case import Case, differing
+from memorycore.domain.judge.relations import words_of
 from memorycore.domain.judge.verdict import Evidence
 
 _BEFORE_ANOTHER_VERB = frozenset({
@@ -41,7 +42,7 @@ def _misfit(run: Run, case: Case) -> str:
     compound = case.new.language in {"en", "de", "fr", "es"} and _touches_content(run, case)
     if first.kind == "verb" and (first.token.past or first.token.gerund):
         return ""  # a participle behind its noun: "named Bruno"
-    if compound and first.kind in {"noun", "word", "verb", "name"} and not run.in_subject:
+    if compound and not _is_time(first) and first.kind in {"noun", "word", "verb", "name"} and not run.in_subject:
         return "object"
     return ""
 
@@ -67,6 +68,10 @@ def _small_between(assertion: Assertion, start: int, end: int) -> list[tuple[str
         for token in assertion.tokens
         if start <= token.start < end and token.kind not in CONTENT | {"punct"} and token.key != "article"
     ]
+
+
+def _is_time(term: Term) -> bool:
+    return term.key in words_of("occasion", "words")
 
 
 def _is_apposition(run: Run) -> bool:

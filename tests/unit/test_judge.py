@@ -1,0 +1,146 @@
+"""The judge. judge.jsonl is the labelled development set, judge_more.jsonl holds pairs of other topics."""
+
+import json
+import time
+from pathlib import Path
+
+import pytest
+
+from memorycore import messages
+from memorycore.domain import judge as judge_module
+from memorycore.domain.assertion import assertion_of
+from memorycore.domain.judge import Verdict, judge
+
+DATA = Path(__file__).parents[1] / "data"
+DESTRUCTIVE = {"same", "refines", "supersedes"}
+Row = dict[str, str]
+
+
+def judged(name: str) -> list[tuple[Row, Verdict]]:
+    rows: list[Row] = [json.loads(line) for line in (DATA / name).read_text(encoding="utf-8").splitlines()]
+    return [(row, judge(row["old"], row["new"])) for row in rows]
+
+
+def share(found: list[bool]) -> float:
+    return sum(found) / len(found)
+
+
+def codes(verdict: Verdict) -> set[str]:
+    return {sign.code for sign in verdict.evidence}
+
+
+@pytest.mark.parametrize("name", ["judge.jsonl", "judge_more.jsonl"])
+def test_what_must_be_kept_apart_is_hardly_ever_merged(name: str) -> None:
+    apart = [(row, found) for row, found in judged(name) if row["relation"] in {"different", "disputes"}]
+    lost = [(row["id"], found.relation) for row, found in apart if found.relation in DESTRUCTIVE]
+    assert len(lost) <= len(apart) / 100, lost
+
+
+def test_nothing_is_same_when_a_number_unit_name_date_negation_or_subject_differs() -> None:
+    slots = {"number", "unit", "name", "date", "negation", "subject"}
+    merged = [
+        row["id"]
+        for row, found in judged("judge.jsonl")
+        if row["key"] in slots and row["relation"] in {"different", "disputes"} and found.relation in {"same", "refines"}
+    ]
+    assert merged == []
+
+
+@pytest.mark.parametrize(("name", "labels", "changes"), [("judge.jsonl", 0.90, 0.92), ("judge_more.jsonl", 0.93, 0.95)])
+def test_labels_are_right(name: str, labels: float, changes: float) -> None:
+    found = judged(name)
+    wrong = [(row["id"], row["relation"], verdict.relation) for row, verdict in found if row["relation"] != verdict.relation]
+    assert share([row["relation"] == verdict.relation for row, verdict in found]) >= labels, wrong
+    conflicts = [verdict for row, verdict in found if row["relation"] in {"supersedes", "disputes"}]
+    assert share([verdict.relation in {"supersedes", "disputes"} for verdict in conflicts]) >= changes, wrong
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "relation"),
+    [
+        # what the systems before this one did wrong
+        ("The key rotates every 30 days", "The key rotates every 30 days.", "same"),
+        ("The capital of France is Paris", "Paris is the capital of France", "same"),
+        ("Backups run at 02:00 on server A", "Backups run at 02:00 on server B", "different"),
+        ("Backups of server A run at 02:00", "Backups of server B run at 02:00", "different"),
+        ("Do not deploy on Friday", "Do not deploy on Friday evenings", "refines"),
+        ("The meeting is on Monday", "The meeting is on Tuesday", "disputes"),
+        ("The user is allergic to nuts", "The user is not allergic to nuts", "disputes"),
+        ("I live in Madrid", "I live in Berlin", "disputes"),
+        ("The user is vegan", "The user eats steak on Sundays", "disputes"),
+        ("The build takes 5 minutes", "The build takes about five minutes", "same"),
+        # cases of other products
+        ("Recommendation SR-2023-052 is closed", "Recommendation SR-2023-053 is closed", "different"),
+        ("Ana's favourite colour is purple", "Bob's favourite colour is cyan", "different"),
+        ("Works at Acme", "Just joined Borealis", "supersedes"),
+        ("Likes Thai food", "Cannot stand Thai food", "supersedes"),
+        ("Sam Lee is my dentist", "Sam Lee owns the flat", "different"),
+    ],
+)
+def test_known_traps(old: str, new: str, relation: str) -> None:
+    found = judge(old, new)
+    assert found.relation == relation, found
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("Always answer in English.", "Answer in German this time."),
+        ("Use four spaces.", "For this repo, use tabs instead of four spaces."),
+        ("The shop closes at six.", "Today the shop closes at four."),
+        ("回复一律用中文", "这次回复用英文"),
+        ("封面用蓝色", "本项目封面用红色"),
+        ("会议在三楼开", "会议暂时在五楼开"),
+        ("返信は日本語で書く。", "今回は返信を英語で書く。"),
+        ("회의는 3층에서 한다.", "이번 회의는 5층에서 한다."),
+        ("Réponds en français.", "Réponds en anglais cette fois."),
+        ("Antworte auf Deutsch.", "Antworte diesmal auf Englisch."),
+        ("Responde en español.", "Esta vez responde en inglés."),
+    ],
+)
+def test_a_limited_statement_is_an_exception_and_replaces_nothing(old: str, new: str) -> None:
+    found = judge(old, new)
+    assert (found.relation, found.limited, codes(found)) == ("different", True, {"limited"})
+
+
+def test_evidence_names_what_differs_in_the_words_of_the_texts() -> None:
+    (sign,) = judge("The dose is 3 mg per day.", "The dose is 3 g per day.").evidence
+    assert (sign.code, sign.old, sign.new) == ("unit", "3 mg", "3 g")
+    changed = judge("例会在周一", "例会现在改到周三")
+    assert changed.relation == "supersedes"
+    assert changed.evidence[0].new == "改到"
+
+
+def test_a_model_helps_across_languages_only_where_nothing_speaks_against_it() -> None:
+    pair = ("The foreman keeps the spare key.", "工头保管备用钥匙。")
+    assert (judge(*pair).relation, judge(*pair).undecided) == ("different", True)
+    assert judge("The dose is 3 mg.", "剂量是 5 毫克。", likeness=0.99).relation == "disputes"
+    assert judge("用户不吃肉", "The user eats meat.", likeness=0.99).relation == "disputes"
+
+
+def test_a_document_is_not_compared_word_by_word() -> None:
+    start = time.perf_counter()
+    found = judge("word " * 12_000, "word " * 12_000 + "more")
+    assert (found.relation, found.undecided) == ("different", True)
+    assert time.perf_counter() - start < 1
+
+
+def test_a_pair_takes_well_under_a_millisecond_when_its_texts_were_read() -> None:
+    found = judged("judge.jsonl")
+    start = time.process_time()
+    for row, _ in found:
+        judge(row["old"], row["new"])
+    assert (time.process_time() - start) / len(found) < 0.001
+
+
+def test_reading_is_remembered() -> None:
+    assert assertion_of("The mill is closed.") is assertion_of("The mill is closed.")
+
+
+@pytest.mark.parametrize("lang", messages.LANGUAGES)
+def test_every_code_of_evidence_has_a_sentence(lang: messages.Language) -> None:
+    source = "".join(path.read_text("utf-8") for path in Path(judge_module.__file__).parent.glob("*.py"))
+    used = {code for _, found in (*judged("judge.jsonl"), *judged("judge_more.jsonl")) for code in codes(found)}
+    assert used
+    assert [code for code in used if not messages.has(f"evidence.{code}", lang)] == []
+    assert 'evidence("' in source
