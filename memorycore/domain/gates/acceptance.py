@@ -76,7 +76,7 @@ def _accepts_digits(plain: Plain, label: Label, tie: Tie, value: Value) -> bool:
     if not digits.isdigit():
         typed = _TYPED_SHORTEST <= len(value.text) and _has_digit_and_letter(value.text)
         tied = tie in {"assigned", "said"} or (tie == "beside" and not label.word.isascii())
-        return typed and tied and not values.is_plain_fact(value.text) and " " not in value.text
+        return label.kind != "opening" and typed and tied and not values.is_plain_fact(value.text) and " " not in value.text
     if len(digits) not in _PIN_LENGTHS or is_amount(plain, value.end) or _is_year(plain, value):
         return False
     if label.word == "pin" and not plain.text.startswith("PIN", label.start):

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
+from itertools import islice
 from typing import Literal
 
 from memorycore.domain.gates.disguise import Plain
@@ -15,7 +16,8 @@ REACH = 100
 _SAID_REACH = 70
 _BEFORE_REACH = 110
 _LONGEST_QUOTE = 300
-_LONGEST_RUN = 400
+_LONGEST_RUN = 512
+_SAID_PLACES, _NEAR_PLACES = 5, 6
 _SENTENCE_END = re.compile(r"[。！？]|[.!?](?=[\s\"'”’」)]|$)|\n")
 _BLANK = re.compile(r"[ \t]*")
 _ASSIGNED = re.compile(
@@ -78,25 +80,28 @@ def window(text: str, start: int, reach: int = REACH) -> int:
     return stop.start() if stop else min(len(text), start + reach)
 
 
-def said_places(text: str, end: int) -> Iterator[int]:
-    """Places right behind a verb or a colon, in the sentence of a label that ends at ``end``."""
-    for link in _links().finditer(text, end, min(window(text, end), end + _SAID_REACH)):
+def said_places(text: str, end: int, stop: int) -> Iterator[int]:
+    """Places right behind a verb or a colon, between the end of a label and the end of its reach."""
+    for link in islice(_links().finditer(text, end, min(stop, end + _SAID_REACH)), _SAID_PLACES):
         yield link.end()
 
 
-def behind(plain: Plain, end: int) -> Iterator[tuple[Tie, Value]]:
-    """Candidates behind a label with what ties them to it, the tightest tie first."""
+def behind(plain: Plain, end: int, stop: int) -> Iterator[tuple[Tie, Value]]:
+    """Candidates behind a label with what ties them to it, the tightest tie first.
+
+    ``stop``: where the next label begins, which announces what follows it, or the end of the reach.
+    """
     text = plain.text
     assigned = _ASSIGNED.match(text, end)
     if assigned and (value := value_at(plain, assigned.end(), digits=True)):
         yield "assigned", value
-    for place in said_places(text, end):
+    for place in said_places(text, end, stop):
         if value := value_at(plain, place, digits=True):
             yield "said", value
     blank = _BLANK.match(text, end)
     if blank and (value := value_at(plain, blank.end(), digits=True)):
         yield "beside", value
-    for candidate in _CANDIDATE.finditer(text, end, window(text, end)):
+    for candidate in islice(_CANDIDATE.finditer(text, end, stop), _NEAR_PLACES):
         if value := value_at(plain, candidate.start()):
             yield "near", value
 
@@ -153,9 +158,10 @@ def trimmed(plain: Plain, start: int, end: int) -> Value | None:
     cut = _CUT.search(run)
     if cut and cut.start():
         run = run[: cut.start()]
-    wide = [place for place in range(len(run)) if plain.is_wide(start + place)]
-    if wide and len(wide) * 2 < len(run):
-        run = run[: wide[0]]
+    if not plain.is_narrow:
+        wide = [place for place in range(len(run)) if plain.is_wide(start + place)]
+        if wide and len(wide) * 2 < len(run):
+            run = run[: wide[0]]
     bracketed = bool(_OPEN_BRACKETS.intersection(run))
     run = run.rstrip(".,;:?>|`'\"\\" if bracketed else ".,;:?>|`'\"\\)]}").removesuffix("**")
     return Value(start=start, end=start + len(run), text=run) if run else None

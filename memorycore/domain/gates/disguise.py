@@ -12,7 +12,7 @@ from functools import cache
 from memorycore.domain.gates import MARKER, is_name
 
 Span = tuple[int, int]
-_BLOT = "\ufffc"
+BLOT = "\ufffc"
 
 _INVISIBLE = re.compile(
     "[\u00ad\u034f\u061c\u115f\u1160\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff\U000e0000-\U000e01ef]"
@@ -29,6 +29,11 @@ class Plain:
     text: str
     given: str
     places: list[int] | None = None
+
+    @property
+    def is_narrow(self) -> bool:
+        """Whether the text was taken as it is, so that nothing in it was wide."""
+        return self.text is self.given
 
     def is_wide(self, place: int) -> bool:
         """Whether a character was full width as it was given."""
@@ -62,7 +67,7 @@ def undisguise(text: str) -> Plain:
     plain = text
     if "[" in text:
         plain = MARKER.sub(
-            lambda marker: _BLOT * len(marker.group()) if is_name(marker.group(1)) else marker.group(), plain
+            lambda marker: BLOT * len(marker.group()) if is_name(marker.group(1)) else marker.group(), plain
         )
     if plain.isascii():
         return Plain(text=plain, given=text)

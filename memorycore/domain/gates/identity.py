@@ -10,12 +10,13 @@ from importlib import import_module
 from typing import cast
 
 _MONTHS, _DAYS = 12, 31
+_TAXPAYER_GROUPS = frozenset({*range(50, 66), *range(70, 89), *range(90, 93), *range(94, 100)})
 _HETU_SIGNS = "0123456789ABCDEFHJKLMNPRSTUVWXY"
 
 
 def is_valid(check: str, number: str) -> bool:
     """Whether a number passes a check of ``vocabulary/personal.toml``."""
-    return _check(check)(number)
+    return _check(check)(number.upper())
 
 
 @cache
@@ -61,7 +62,7 @@ def us_ssn(number: str) -> bool:
     area, group, serial = re.sub(r"\D", "", number)[:3], re.sub(r"\D", "", number)[3:5], re.sub(r"\D", "", number)[5:]
     if area in {"000", "666"} or group == "00" or serial == "0000":
         return False
-    return area[0] != "9" or 50 <= int(group) <= 99  # noqa: PLR2004 - groups of taxpayer numbers
+    return area[0] != "9" or int(group) in _TAXPAYER_GROUPS
 
 
 def french_social_security(number: str) -> bool:
@@ -117,12 +118,36 @@ def hungarian_personal(number: str) -> bool:
     }
 
 
-def korean_resident(number: str) -> bool:
-    """Weights 2…9, 2…5. Numbers given since October 2020 have no check digit: those need a label."""
+def korean_birthday(number: str) -> bool:
+    """Month and day of the first six digits. Numbers given since October 2020 have no check digit, so none is asked for."""
     digits = _digits(number)
-    if not (1 <= digits[2] * 10 + digits[3] <= _MONTHS and 1 <= digits[4] * 10 + digits[5] <= _DAYS):
-        return False
-    return (11 - _weighted(digits[:12], (2, 3, 4, 5, 6, 7, 8, 9, 2, 3, 4, 5)) % 11) % 10 == digits[12]
+    return 1 <= digits[2] * 10 + digits[3] <= _MONTHS and 1 <= digits[4] * 10 + digits[5] <= _DAYS
+
+
+def british_insurance(number: str) -> bool:
+    """Prefixes that are never given out; QQ stands in forms as an example and counts as a test number."""
+    return number[:2].upper() not in {"BG", "GB", "NK", "KN", "TN", "NT", "ZZ"}
+
+
+def german_tax(number: str) -> bool:
+    """ISO 7064 mod 11,10. Which digits may repeat is not asked: test numbers repeat what they like."""
+    from stdnum.iso7064 import mod_11_10
+
+    return mod_11_10.is_valid(number.replace(" ", ""))
+
+
+def romanian(number: str) -> bool:
+    """Weights 279146358279 by 11; a remainder of 10 is written 1."""
+    digits = _digits(number)
+    rest = _weighted(digits[:12], (2, 7, 9, 1, 4, 6, 3, 5, 8, 2, 7, 9)) % 11
+    return digits[12] == (1 if rest == 10 else rest)  # noqa: PLR2004 - the remainder that has two digits
+
+
+def latvian(number: str) -> bool:
+    """Codes given since 2017 begin with 32 and have no check digit; the older ones hold a birthday."""
+    from stdnum.lv import pvn
+
+    return number.startswith("32") or pvn.is_valid(number)
 
 
 def has_letters_and_digits(number: str) -> bool:
@@ -138,7 +163,8 @@ _OWN: dict[str, Callable[[str], bool]] = {
     check.__name__: check
     for check in (
         iso7064_11_2, hong_kong, taiwan, us_ssn, french_social_security, german_pension, luxembourg, finnish,
-        polish_card, hungarian_taj, hungarian_tax, hungarian_personal, korean_resident, has_letters_and_digits, always,
+        polish_card, hungarian_taj, hungarian_tax, hungarian_personal, korean_birthday, british_insurance,
+        german_tax, romanian, latvian, has_letters_and_digits, always,
     )
 }  # fmt: skip
 

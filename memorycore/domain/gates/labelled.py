@@ -18,7 +18,9 @@ from memorycore.domain.gates.labels import Label, find_labels, lower, names_othe
 # Kinds of label that make any random value in the text suspect.
 _TELLING = frozenset({"password", "pin", "key", "codes", "second_factor", "phrase"})
 _ADDRESS_REACH = 200
+_PUBLIC_REACH = 20
 _CODES_REACH = 600
+_COOKIE_REACH = 4000
 _CODE_DIGITS = 6
 _CODE = re.compile(
     r"(?<![\w-])(?:\d{4}(?: \d{4}){1,2}(?! \d)|(?=[A-Za-z-]{0,40}\d)[A-Za-z0-9]{3,}(?:-[A-Za-z0-9]{3,}){0,8}"
@@ -27,7 +29,9 @@ _CODE = re.compile(
 _BASE32 = re.compile(
     r"(?<![\w-])(?:[A-Z2-7]{4}(?:[ -]?[A-Z2-7]{4}){2,15}[A-Z2-7]{0,4}=*|[a-z2-7]{4}(?:[ -]?[a-z2-7]{4}){3,15})(?![\w-])"
 )
-_PHRASE_TIE = re.compile(r"[^.\n]{0,40}?(?:[:=\"'`“「]|\b(?:is|are|est|ist|es|lautet)|是|为|為|は|는|은)[\s:]*[\"'`“「]?")
+_PHRASE_TIE = re.compile(
+    r"[^.\n]{0,40}?(?:[:=\"'`“「]|\b(?:is|are|est|ist|es|lautet)|是|为|為|は|는|은)[\s:]*[\"'`“「]?"
+)
 _LATIN_WORDS = re.compile(
     r"(?:\d{1,2}[.)] ?)?[a-zà-ÿ]{2,12}(?:(?:[ ,]|, |\n|\s?\d{1,2}[.)] ?){1,2}[a-zà-ÿ]{2,12}){2,24}"
 )
@@ -75,23 +79,38 @@ def find_labelled(plain: Plain, *, near_key: bool = False) -> Iterator[tuple[str
 
     ``near_key``: the text holds a key already, which makes anything random beside it suspect.
     """
-    text = plain.text
+    labels = _announcing(plain.text)
+    stop = len(plain.text)
+    reach: list[int] = []
+    for label, _ in reversed(labels):
+        reach.append(stop)
+        stop = label.start if label.kind in _TELLING else stop
+    done = 0
+    for (label, end), following in zip(labels, reversed(reach), strict=True):
+        if label.start < done:
+            continue
+        for value in _values(plain, label, end, min(following, window(plain.text, end))):
+            done = max(done, value.end)
+            yield label.kind, (value.start, value.end)
+    if near_key or any(label.kind in _TELLING for label, _ in labels):
+        yield from _random_values(plain)
+
+
+def _announcing(text: str) -> list[tuple[Label, int]]:
+    """The labels that may have a value, each with the end of the identifier that it is part of."""
     lowered = lower(text)
     known = _surroundings()
-    suspect = near_key
+    labels: list[tuple[Label, int]] = []
     for label in find_labels(text, lowered, known.words):
         end = value_part(text, label, known.still)
         if end is None or names_other(text, lowered, end, known.other, known.other_cjk):
             continue
-        if lowered[: label.start].rstrip(" _-").endswith(known.public) or _within_address(text, label, end):
+        before = lowered[max(0, label.start - _PUBLIC_REACH) : label.start].rstrip(" _-")
+        if before.endswith(known.public) or _within_address(text, label, end):
             continue
-        if label.kind == "opening" and not known.openers.search(lowered, *_sentence(text, label)):
-            continue
-        suspect = suspect or label.kind in _TELLING
-        for value in _values(plain, label, end):
-            yield label.kind, (value.start, value.end)
-    if suspect:
-        yield from _random_values(plain)
+        if label.kind != "opening" or known.openers.search(lowered, *_sentence(text, label)):
+            labels.append((label, end))
+    return labels
 
 
 def _within_address(text: str, label: Label, end: int) -> bool:
@@ -106,26 +125,26 @@ def _sentence(text: str, label: Label) -> Span:
     return max(start, label.start - REACH, 0), window(text, label.end)
 
 
-def _values(plain: Plain, label: Label, end: int) -> Iterator[Value]:
+def _values(plain: Plain, label: Label, end: int, stop: int) -> Iterator[Value]:
     match label.kind:
         case "codes":
             yield from _codes(plain, end)
         case "phrase":
             yield from _phrases(plain, end)
         case "second_factor":
-            yield from _seeds(plain, end)
+            yield from _seeds(plain, end, stop)
         case "login" | "network":
-            yield from _pairs(plain, label, end)
+            yield from _pairs(plain, label, end, stop)
         case "cookie":
             found = list(_cookies(plain, end))
-            yield from found or _single(plain, label, end)
+            yield from found or _single(plain, label, end, stop)
         case _:
-            yield from _single(plain, label, end)
+            yield from _single(plain, label, end, stop)
 
 
-def _single(plain: Plain, label: Label, end: int) -> Iterator[Value]:
+def _single(plain: Plain, label: Label, end: int, stop: int) -> Iterator[Value]:
     """The one value of a label, behind it or before it. A placeholder in its place settles that there is none."""
-    for tie, value in behind(plain, end):
+    for tie, value in behind(plain, end, stop):
         if label.glued and tie != "assigned":
             return
         if accepts(plain, label, tie, value):
@@ -182,30 +201,31 @@ def _phrases(plain: Plain, end: int) -> Iterator[Value]:
         yield Value(start=han.start(), end=han.end(), text=han.group())
 
 
-def _seeds(plain: Plain, end: int) -> Iterator[Value]:
+def _seeds(plain: Plain, end: int, stop: int) -> Iterator[Value]:
     seed = _BASE32.search(plain.text, end, end + REACH)
     if not seed:
-        yield from _single(plain, Label(kind="key", word="seed", start=end, end=end), end)
+        yield from _single(plain, Label(kind="key", word="seed", start=end, end=end), end, stop)
     elif re.search(r"[2-7]", seed.group()) and not values.is_placeholder(seed.group()):
         yield Value(start=seed.start(), end=seed.end(), text=seed.group())
 
 
 def _cookies(plain: Plain, end: int) -> Iterator[Value]:
-    """The values of a header ``Cookie: name=value; …``."""
-    stop = plain.text.find("\n", end)
-    for part in _COOKIE_PART.finditer(plain.text, end, stop if stop > 0 else end + _CODES_REACH * 4):
+    """The values of a header ``Cookie: name=value; …``, up to the end of its line or the next one."""
+    text = plain.text
+    stops = (text.find("\n", end), text.find("ookie", end), end + _COOKIE_REACH, len(text))
+    for part in _COOKIE_PART.finditer(text, end, min(stop for stop in stops if stop >= 0)):
         value = part.group(2)
         made = values.machine_made(value, _COOKIE_SHORTEST) or values.is_hex(value, _COOKIE_SHORTEST)
         if made and not values.is_placeholder(value):
             yield Value(start=part.start(2), end=part.end(2), text=value)
 
 
-def _pairs(plain: Plain, label: Label, end: int) -> Iterator[Value]:
+def _pairs(plain: Plain, label: Label, end: int, stop: int) -> Iterator[Value]:
     """A name and a password beside each other: ``admin / Kiln-2291``."""
     if label.word in {"admin", "root"}:
         places = [label.start]
     else:
-        places = [end, *said_places(plain.text, end)] if label.kind == "login" else [end]
+        places = [end, *said_places(plain.text, end, stop)] if label.kind == "login" else [end]
     pair = next((match for place in places if (match := _PAIR.match(plain.text, place))), None)
     value = trimmed(plain, pair.start(2), pair.end(2)) if pair else None
     if not pair or not value or len(value.text) < _PAIR_SHORTEST:

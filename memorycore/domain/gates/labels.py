@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 _LATIN = re.compile(r"[A-Za-z0-9\u00c0-\u024f]")
 _LONG_WORD = 8
-_NEXT_PART = re.compile(r"[_-]?([A-Za-z]+|\d+)")
-_NEXT_WORD = re.compile(r"[ \t]?([^\W\d_]+(?:'s)?)")
+_NEXT_PART = re.compile(r"[_-]?([A-Za-z]{1,30}|\d{1,30})")
+_NEXT_WORD = re.compile(r"[ \t]?([^\W\d_]{1,30}(?:'s)?)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,6 +4,7 @@ The lines ``-----BEGIN … PRIVATE KEY-----`` and ``-----END …`` stay, so that
 """
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator
 
 from memorycore.domain.gates.disguise import Span
@@ -19,21 +20,19 @@ _LONG_LINE = 40
 
 def find_private_keys(text: str) -> Iterator[Span]:
     """Spans of the body, one for each line of a key."""
-    end = 0
-    for begin in (*_BEGIN.finditer(text), *_PUTTY.finditer(text)):
-        if begin.end() >= end:
-            for span in _body(text, begin.end()):
-                end = span[1]
-                yield span
-    for close in _END.finditer(text):
-        yield from _headless(text, close.start())
+    begins = sorted(match.span() for pattern in (_BEGIN, _PUTTY) for match in pattern.finditer(text))
+    ends = [match.start() for match in _END.finditer(text)]
+    for (_, place), (following, _) in zip(begins, [*begins, (len(text), 0)][1:], strict=True):
+        at = bisect_left(ends, place)
+        closed = at < len(ends) and ends[at] <= following
+        yield from _body(text, place, ends[at] if closed else following, closed=closed)
+    for before, close in zip([0, *ends[:-1]], ends, strict=True) if ends else ():
+        last = bisect_left(begins, (close, 0))
+        yield from _headless(text, max(before, begins[last - 1][1] if last else 0), close)
 
 
-def _body(text: str, place: int) -> Iterator[Span]:
+def _body(text: str, place: int, stop: int, *, closed: bool) -> Iterator[Span]:
     """Lines from behind BEGIN to END, or to the first line that is no part of a key when the end was cut off."""
-    finish = _END.search(text, place)
-    closed = bool(finish) and not _BEGIN.search(text, place, finish.start() if finish else place)
-    stop = finish.start() if finish and closed else len(text)
     while place < stop:
         if gap := _BETWEEN.match(text, place, stop):
             place = gap.end()
@@ -55,11 +54,11 @@ def _is_key_line(text: str, line: re.Match[str]) -> bool:
     return follows in ("", "\n", "\r", "\\", '"', ".", "…") and bool(re.search(r"\d|[a-z][A-Z]|[+/=]", line.group()))
 
 
-def _headless(text: str, place: int) -> Iterator[Span]:
+def _headless(text: str, floor: int, place: int) -> Iterator[Span]:
     """Long lines right before an END whose BEGIN was cut off."""
     lines: list[Span] = []
-    while place:
-        start = text.rfind("\n", 0, place - 1) + 1
+    while place > floor:
+        start = text.rfind("\n", floor, place - 1) + 1 or floor
         line = _BODY.search(text, start, place)
         if not line or text[start:place].strip(" \t\r\n>|") != line.group():
             break

@@ -47,6 +47,11 @@ def formats() -> tuple[Format, ...]:
 
 
 @cache
+def _hints() -> tuple[tuple[str, Format], ...]:
+    return tuple((hint, form) for form in formats() for hint in form.hints)
+
+
+@cache
 def _compiled(pattern: str) -> re.Pattern[str]:
     return re.compile(f"{_EDGE}(?:{pattern})", re.ASCII)
 
@@ -85,14 +90,11 @@ def _formatted(plain: Plain) -> Iterator[tuple[str, Span]]:
 
 
 def _matches(text: str) -> Iterator[tuple[str, Span]]:
-    lowered = ""
-    for form in formats():
-        if not any(hint in text for hint in form.hints):
+    near = text.lower()
+    hinted = dict.fromkeys(form for hint, form in _hints() if hint in text)
+    for form in hinted:
+        if form.near and not any(word in near for word in form.near):
             continue
-        if form.near:
-            lowered = lowered or text.lower()
-            if not any(word in lowered for word in form.near):
-                continue
         for match in _compiled(form.pattern).finditer(text):
             group = 1 if match.re.groups else 0
             value = match.group(group).rstrip(".")

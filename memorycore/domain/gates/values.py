@@ -25,13 +25,13 @@ _FILL_IN = re.compile(
 )
 _REFERENCE = re.compile(
     r"(?:process\.env|import\.meta\.env|os\.environ|os\.getenv|getenv|env|ENV|secrets?|vars?|config|settings|self|this|args|params|options|ctx|context|props|request|req|vault|op|ssm|keyring|arn|file|gcp|aws|azure|k8s|sops)[.:(\[/].*"
-    r"|[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*\(.*|[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+|[a-z]+(?:_[a-z]+)+|[a-z][a-z_]*(?:\.[a-z][a-z_]*)+"
+    r"|[A-Za-z_]\w*+(?:\.[A-Za-z_]\w*+)*+\(.*|[A-Z][A-Z0-9]*+(?:_[A-Z0-9]++)++|[a-z]++(?:_[a-z]++)++|[a-z][a-z_]*+(?:\.[a-z][a-z_]*+)++"
 )
 _PLAIN_FACT = re.compile(
-    r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}.*|\d{1,2}[-/.]\d{1,2}[-/.]\d{2,4}|\d{1,2}:\d\d.*|v?\d+(?:\.\d+){1,3}(?:[-+.]?[a-z]\w*)*|\d+(?:\.\d+)?%"
+    r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}.*|\d{1,2}[-/.]\d{1,2}[-/.]\d{2,4}|\d{1,2}:\d\d.*|v?\d++(?:\.\d++){1,3}(?:[-+.]?[a-z]\w*+)*+|\d+(?:\.\d+)?%"
     r"|[$€£¥]\s?\d.*|\d+(?:st|nd|rd|th|x|k|m|g|gb|mb|tb|kb|ghz|mhz|hz|h|d|w|y|min|s|ms|px|em|pt|cm|mm|km|kg)\b.*"
     r"|\d+-?(?:char|digit|letter|bit|byte|day|week|month|minute|hour|year|word|time|fold|step|factor|stellig|zeichen).*"
-    r"|\w+://.*|[~.]{0,2}/.*|[\w.+-]+@[\w-]+(?:\.[\w-]+)+|(?:[A-Za-z][\w-]*\.)+[A-Za-z]{2,}(?:[:/].*)?|[A-Za-z_-]+(?:/[A-Za-z_-]+)+"
+    r"|\w+://.*|[~.]{0,2}/.*|[\w.+-]++@[\w-]++(?:\.[\w-]++)++|(?:[A-Za-z][\w-]*+\.)++[A-Za-z]{2,}(?:[:/].*)?|[A-Za-z_-]++(?:/[A-Za-z_-]++)++"
     r"|\d{1,3}(?:\.\d{1,3}){3}(?::\d+)?|--?\w.*",
     re.IGNORECASE,
 )
@@ -40,8 +40,11 @@ _KEY_CHARS = re.compile(r"[A-Za-z0-9+/=_.~:%$!@#*-]+")
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 _GROUPED = re.compile(r"(?=.*\d)[A-Z0-9]{4,7}(?:-[A-Z0-9]{4,7}){3,}")
 _HEX = re.compile(r"[0-9a-fA-F]+")
+_TWO_DIGITS = re.compile(r"\d[^\d]*+\d")
 _TURN = re.compile(r"(?<=[a-z])(?=[A-Z0-9])|(?<=[A-Z])(?=[a-z0-9])|(?<=[0-9])(?=[A-Za-z])")
 _SHORTEST_DIGITS, _LONGEST_DIGITS = 4, 12
+# Longer values are neither words nor dates; a very long address is one all the same.
+_LONGEST_WORDS, _LONGEST_FACT = 100, 512
 _MACHINE_MADE, _RANDOM, _WORDS = 16, 20, 4
 
 
@@ -75,22 +78,24 @@ def is_sample(value: str) -> bool:
 
 def is_placeholder(value: str) -> bool:
     """Whether a value is masked, to be filled in, or a sample of a manual."""
-    return bool(_MASKED.search(value) or _FILL_IN.fullmatch(value)) or is_sample(value)
+    return bool(_MASKED.search(value[:_LONGEST_WORDS]) or (len(value) <= _LONGEST_WORDS and _FILL_IN.fullmatch(value))) or is_sample(
+        value
+    )
 
 
 def is_reference(value: str) -> bool:
     """Whether a value names the place of a secret: a variable, a field, a call, an entry in a vault."""
-    return bool(_REFERENCE.fullmatch(value))
+    return len(value) <= _LONGEST_WORDS and bool(_REFERENCE.fullmatch(value))
 
 
 def is_plain_fact(value: str) -> bool:
     """A date, a version, an amount, an address: mixed signs that are no secret."""
-    return bool(_PLAIN_FACT.fullmatch(value))
+    return len(value) <= _LONGEST_FACT and bool(_PLAIN_FACT.fullmatch(value))
 
 
 def is_ordinary(value: str) -> bool:
     """A word that is never a value, or the name of a standard or product."""
-    return value.lower() in _no_values() or bool(_no_shapes().fullmatch(value))
+    return value.lower() in _no_values() or (len(value) <= _LONGEST_WORDS and bool(_no_shapes().fullmatch(value)))
 
 
 def is_uuid(value: str) -> bool:
@@ -118,7 +123,7 @@ def machine_made(value: str, least: int = _MACHINE_MADE) -> bool:
     """Long, of the signs that keys are made of, letters and digits together in one part."""
     if len(value) < least or not _KEY_CHARS.fullmatch(value):
         return False
-    if sum(char.isdigit() for char in value) < 2 or not any(char.isalpha() for char in value):  # noqa: PLR2004 - v2, s3
+    if not _TWO_DIGITS.search(value) or not any(map(str.isalpha, value)):
         return False
     parts = re.split(r"[-_./:]", value)
     return any(len(part) >= 8 and re.search(r"\d", part) and re.search(r"[A-Za-z]", part) for part in parts)  # noqa: PLR2004 - shorter parts are words and dates
