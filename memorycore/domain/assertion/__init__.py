@@ -122,6 +122,8 @@ def _predicate(tokens: list[Token], language: str) -> int:
     if language in {"ja", "ko"}:
         return _after_topic(tokens)
     for place, token in enumerate(tokens):
+        if language == "zh" and place and token.kind == "quantifier" and token.key == "only":
+            return place
         if token.kind in {"be", "modal"} or (token.kind == "verb" and not (token.gerund and language == "en")):
             return place
         if token.kind == "neg" and place and language != "zh":

@@ -38,6 +38,7 @@ _CLOCK = re.compile(
 )
 _SPOKEN = re.compile(r"(half past|quarter past|quarter to) (\w+)|(noon|midnight)(?!\w)")
 _PM = frozenset({"下午", "傍晚", "晚上", "晚", "午後", "오후", "pm", "p.m."})
+_ABBREVIATED = 3
 _HALF_DAY = 12
 _HOURS = 24
 
@@ -174,6 +175,8 @@ def _in_words(text: str, place: int, *, proper: bool) -> Moment | None:
         return Moment("date", _date(found[6], months[found[4]], found[5]), found.end())
     if found[7]:
         return Moment("date", _date(found[8], months[found[7]]), found.end())
+    if len(found[9]) <= _ABBREVIATED and found[9] != "may" and found[9] != "mai":
+        return None  # "Jan" alone is a name
     if found[9] in table("numerals")["months"]["ambiguous"] and not (proper or _names_a_month(text, place, found[9])):
         return None
     return Moment("date", _date(None, months[found[9]]), found.end())

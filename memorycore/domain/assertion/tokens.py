@@ -45,6 +45,8 @@ _ORDINAL = re.compile(r"(\d+)(?:st|nd|rd|th)(?![a-z])")
 _NUMBER = re.compile(r"\d+(?:[,' ]\d{3})+(?:\.\d+)?(?!\d)|\d+(?:\.\d+)?")
 _CONTINENTAL = re.compile(r"\d{1,3}(?:[. ]\d{3})+(?:,\d+)?(?!\d)|\d+(?:,\d+)?")
 _PERCENT = re.compile(r"百分之([零一二三四五六七八九十百点]+|\d+(?:\.\d+)?)")
+_FRACTION = re.compile(r"([二三四五六七八九十]+)分之([一二三四五六七八九十]+)")
+_ONCE_IN = re.compile(r"一个?(天|周|月|年)(?=[^,.;]{0,4}[一二两三四五六七八九十\d]+[次回遍])")
 _CURRENCY = {"$": "$", "€": "€", "£": "£", "¥": "元", "￥": "元"}
 _RUN = 200
 _LARGE = {"万": 10_000, "亿": 100_000_000, "千": 1000, "百": 100, "万亿": 10**12, "만": 10_000, "억": 100_000_000}
@@ -327,7 +329,7 @@ class Scan:
         if upper and self._is_proper(place) and self.language != "de":
             return self._add("name", word, place, end)
         if upper and self.language != "de":
-            return self._add("name?", stem, place, end)
+            return self._add("name?", word, place, end, dimension=stem)
         return self._add("word", stem, place, end, past=self._is_past(word, stem))
 
     def _with_negating_prefix(self, word: str, place: int, end: int) -> int:
@@ -387,6 +389,10 @@ class Scan:
         ):
             if moment.end - place > longest or moment.kind == "time":
                 return self._add(moment.kind, moment.key, place, moment.end, dimension=moment.zone)
+        if fraction := _FRACTION.match(self.text, place):
+            below, above = chinese(fraction[1]), chinese(fraction[2])
+            if below and above:
+                return self._quantity(place, fraction.end(), measure(100 * above / below, units()["%"]))
         if percent := _PERCENT.match(self.text, place):
             value = chinese(percent[1]) if NUMERAL.fullmatch(percent[1]) else None
             return self._quantity(
@@ -394,6 +400,10 @@ class Scan:
                 percent.end(),
                 measure(value or float(percent[1]) if percent[1][0].isdigit() else value or 0, units()["%"]),
             )
+        if rate := _ONCE_IN.match(self.text, place):
+            period = {"天": "daily", "周": "weekly", "月": "monthly", "年": "yearly"}[rate[1]]
+            if longest <= rate.end() - place:
+                return self._add("adjective", period, place, rate.end())
         if number := self._cjk_number(place, longest):
             return number
         if piece:

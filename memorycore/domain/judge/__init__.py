@@ -76,7 +76,7 @@ def _apart(case: Case) -> Verdict | None:
     was = case.old.cues.get("past") and not case.new.cues.get("past") and case.diff.runs
     if was and case.change is None:
         return verdict("different", evidence("past", old=case.old.cues["past"][0]))
-    if past and not case.strong_change:
+    if past and not case.strong_change and not case.only_in_addition("past"):
         return verdict("different", evidence("past", new=past))
     if case.new.past and not case.old.past and case.change is None and case.diff.runs:
         return _past_tense(case)
@@ -114,6 +114,9 @@ def _same_words(case: Case) -> Verdict:
     if case.lost_cue:
         newer = later(case)
         return verdict("supersedes", newer) if newer else verdict("different", evidence("less", case.lost_cue))
+    if ("ongoing" in case.old.cues) != ("ongoing" in case.new.cues):
+        done = "ongoing" in case.old.cues and any(token.past for token in case.new.tokens)
+        return verdict("supersedes" if done else "different", evidence("event", case.old.text, case.new.text))
     if case.said_newly("since"):
         return verdict("refines", evidence("detail", new=case.said_newly("since")))
     if case.said_newly("exception"):
@@ -283,7 +286,7 @@ def _firm(signs: list[Evidence], runs: tuple[Run, ...], case: Case) -> Evidence 
 
 def _other_occasion(runs: tuple[Run, ...], codes: set[str], case: Case) -> bool:
     """Another number on another day, or at another time of day, is another fact."""
-    if codes & {"number", "unit", "value", "object", "many"}:
+    if codes & {"number", "unit", "value", "object", "many", "name"}:
         event = any(term.key in words_of("event", "verbs") for term in case.new.content)
         if "date" in codes and event:
             return True

@@ -73,7 +73,7 @@ def difference(old: Assertion, new: Assertion) -> Difference:
             gaps.append([code.src_start, code.src_end, code.dest_start, code.dest_end])
     runs = [_run(mine, yours, gap) for gap in gaps]
     moved, runs = _without_moved(runs, shared)
-    runs = _paired(runs)
+    runs = [part for run in _paired(runs) for part in _split_at_predicate(run)]
     return Difference(
         runs=tuple(stripped for run in runs if (stripped := _content_only(run)) is not None),
         soft=tuple(run for run in runs if _is_soft(run)),
@@ -132,6 +132,17 @@ def _paired(runs: list[Run]) -> list[Run]:
         return runs
     pair = Run(old=old[0].old, new=new[0].new, before=new[0].before, after=new[0].after)
     return [pair, *(run for run in runs if run not in (old[0], new[0]))]
+
+
+def _split_at_predicate(run: Run) -> list[Run]:
+    """Subject and predicate both replaced are two differences, also when no shared word stands between."""
+    old, new = ([tuple(term for term in terms if term.subject == side) for side in (True, False)] for terms in (run.old, run.new))
+    if not all((*old, *new)):
+        return [run]
+    return [
+        Run(old=old[0], new=new[0], before=run.before, after=None),
+        Run(old=old[1], new=new[1], before=None, after=run.after),
+    ]
 
 
 def _content_only(run: Run) -> Run | None:

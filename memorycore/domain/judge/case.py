@@ -1,6 +1,6 @@
 """A pair of assertions laid side by side, with what the words say about time and replacement."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from memorycore.domain.assertion import Assertion, Term, assertion_of
@@ -29,6 +29,14 @@ class Case:
         if words and cue == "change" and self.new.events and self.new.events <= self.old.keys | self.old.events:
             return ""  # both texts tell the same move
         return words[0] if words else ""
+
+    def only_in_addition(self, cue: str) -> bool:
+        """A cue of the new text stands in a clause behind all that the old one said."""
+        said = [new.token.end for _, new in self.diff.shared]
+        places = [token.start for token in self.new.tokens if token.kind == "cue" and token.key == cue]
+        if not said or not places or min(places) < max(said) or any(run.kind != "added" for run in self.diff.runs):
+            return False
+        return any(sign in self.new.text[max(said) : min(places)] for sign in ",;:.(-")
 
     @cached_property
     def lost_cue(self) -> str:
@@ -73,7 +81,22 @@ class Case:
 
 def case_of(old: str, new: str) -> Case:
     one, other = assertion_of(old), assertion_of(new)
+    one, other = _settled(one, other), _settled(other, one)
     return Case(old=one, new=other, diff=difference(one, other))
+
+
+def _settled(one: Assertion, other: Assertion) -> Assertion:
+    """A word that opens a sentence is a name when the other text has it as one, else the word that it may be."""
+    names = {term.key for term in other.terms if term.kind in {"name", "name?"}}
+    if not any(term.kind == "name?" and term.key not in names for term in one.terms):
+        return one
+    terms = tuple(
+        replace(term, token=term.token._replace(kind="name?", key=term.token.dimension, dimension=""))
+        if term.kind == "name?" and term.key not in names
+        else term
+        for term in one.terms
+    )
+    return replace(one, terms=terms)
 
 
 def snippet(terms: tuple[Term, ...], source: Assertion) -> str:

@@ -39,6 +39,8 @@ def _slot(run: Run, case: Case) -> str:
         return "value"
     if run.in_subject:
         return "time" if _all(run, {"time"}) else "period" if _all(run, {"date"}) else "subject"
+    if _is_prefixed(run):
+        return "negation"
     if any(are_opposite(one.key, other.key) for one in run.old for other in run.new):
         return "polarity"
     if typed := _typed_slot(run):
@@ -50,6 +52,17 @@ def _slot(run: Run, case: Case) -> str:
     if _both_act(run):
         return "value" if _one_slot(run) else "action"
     return _by_verb(run, case)
+
+
+_DENYING_PREFIXES = ("un", "non", "in", "im", "ir", "dis", "不", "非", "无")
+
+
+def _is_prefixed(run: Run) -> bool:
+    """``paved`` and ``unpaved``."""
+    if len(run.old) != 1 or len(run.new) != 1:
+        return False
+    short, long = sorted((run.old[0].text.casefold(), run.new[0].text.casefold()), key=len)
+    return any(long == prefix + short for prefix in _DENYING_PREFIXES)
 
 
 def _all(run: Run, kinds: set[str]) -> bool:
@@ -127,7 +140,9 @@ def _behind_passive(run: Run, case: Case) -> bool:
 def _governed_by(run: Run, case: Case, verbs: frozenset[str]) -> bool:
     """Whether a verb in front of a run, or behind where none is in front, is one of these."""
     place = run.new[0].token.start
-    found = [term for term in case.new.content if term.key in verbs and term not in run.new]
+    found = [
+        term for term in case.new.content if term.key in verbs and term.kind != "noun" and term not in run.new
+    ]
     before = [term for term in found if term.token.start < place]
     return bool(before) or (bool(found) and case.new.language in {"ja", "ko"})
 

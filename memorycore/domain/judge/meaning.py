@@ -40,7 +40,7 @@ def _denied_kind(one: Assertion, other: Assertion, *, turned: bool = False) -> E
         return None
     denied = [term for term in one.content if term.denied]
     affirmed = {term.key: term for term in other.content}
-    objects = [term for term in one.content if term.kind == "noun" and term.key != "user"]
+    objects = [term for term in one.content if term.kind not in {"verb", "adjective"} and term.key != "user"]
     for term in denied:
         kinds = kinds_of(term.key) if term.kind == "noun" else {term.key}
         found = next((affirmed[key] for key in kinds if key in affirmed), None)
