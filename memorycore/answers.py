@@ -108,7 +108,9 @@ class Stored(TypedDict):
 class Found(TypedDict):
     """One result of a recall. ``score`` is 0..1; ``weak`` marks results below the noise floor.
 
-    ``version`` counts wordings and fields; it and ``updated_at`` stand there once something was changed.
+    ``version`` counts wordings and fields; it and ``updated_at`` stand there once something was changed. ``state``:
+    superseded, which only a look back shows. ``same``: ids of memories that say the same and are left out for that.
+    ``disputed_with``: ids of results that contradict it. ``untrusted``: it gives orders that no user gave.
     """
 
     id: str
@@ -118,6 +120,15 @@ class Found(TypedDict):
     ref: NotRequired[str]
     refs: NotRequired[list[str]]
     weak: NotRequired[bool]
+    state: NotRequired[Literal["superseded"]]
+    superseded_by: NotRequired[str]
+    valid_from: NotRequired[str]
+    valid_until: NotRequired[str]
+    disputed_with: NotRequired[list[str]]
+    same: NotRequired[list[str]]
+    untrusted: NotRequired[bool]
+    revived: NotRequired[bool]
+    undo: NotRequired[str]
     kind: NotRequired[str]
     target: NotRequired[str]
     tags: NotRequired[list[str]]

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from memorycore import answers
+from memorycore import answers, reply_recall
 from memorycore.domain.memory import Event, Memory, format_time
 from memorycore.store.memories import source_fields
 
@@ -12,60 +12,6 @@ if TYPE_CHECKING:
     from memorycore.search import SearchResult
 
 _TIMES = ("created_at", "updated_at", "occurred_at", "valid_from", "valid_until", "last_used_at", "trashed_at")
-
-
-def recalled(
-    result: "SearchResult", rows: Mapping[int, Memory], *, explain: bool, waiting: int = 0
-) -> answers.Recalled:
-    """Results best first, each with its whole text; surfaces cut. ``waiting``: memories without a vector yet."""
-    found: list[answers.Found] = []
-    for hit in result.hits:
-        if (memory := rows.get(hit.seq)) is None:  # gone since the search
-            continue
-        item = _found(memory, hit.score)
-        if hit.weak:
-            item["weak"] = True
-        if explain:
-            item["why"] = dict(hit.parts)
-        found.append(item)
-    answer: answers.Recalled = {
-        "results": found,
-        "took_ms": round(result.took_ms, 1),
-        "model_ms": round(result.model_ms, 1),
-    }
-    if result.degraded:
-        answer["degraded"] = list(result.degraded)
-    if waiting:
-        answer["pending"] = waiting
-    return answer
-
-
-def _found(memory: Memory, score: float) -> answers.Found:
-    item: answers.Found = {
-        "id": memory.id,
-        "tier": "hot" if memory.residence == "hot" else "cold",
-        "score": round(score, 4),
-        "content": memory.content,
-        "kind": memory.kind,
-        "created_at": format_time(memory.created_at) or "",
-    }
-    if memory.version > 1:
-        item["version"] = memory.version
-        item["updated_at"] = format_time(memory.updated_at) or ""
-    if memory.refs:
-        item["ref"] = memory.refs[0]
-        item["refs"] = list(memory.refs)
-    if memory.residence == "hot":
-        item["target"] = memory.target
-    if memory.tags:
-        item["tags"] = list(memory.tags)
-    if memory.occurred_at:
-        item["occurred_at"] = format_time(memory.occurred_at) or ""
-    if memory.author:
-        item["author"] = memory.author
-    if memory.session_id:
-        item["session_id"] = memory.session_id
-    return item
 
 
 def changed(
@@ -101,7 +47,14 @@ def changed(
 
 def candidates(result: "SearchResult", rows: Mapping[int, Memory]) -> answers.Changed:
     """Nothing was changed: these are the memories that the words may have meant."""
-    return {"status": "candidates", "candidates": recalled(result, rows, explain=False)["results"]}
+    likely: list[answers.Found] = []
+    for hit in result.hits:
+        if (memory := rows.get(hit.seq)) is not None:
+            item = reply_recall.found(memory, hit.score)
+            if hit.weak:
+                item["weak"] = True
+            likely.append(item)
+    return {"status": "candidates", "candidates": likely}
 
 
 def story(memory: Memory, revisions: list[dict[str, object]], events: Sequence[Event], vector: str) -> answers.Story:

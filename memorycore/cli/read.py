@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from memorycore.cli.shell import Shell
+from memorycore.cli.shell import ACTOR, Shell
 from memorycore.cli.write import FromFile, Json, MemoryId, Words, option
 
 if TYPE_CHECKING:
@@ -31,6 +31,8 @@ def recall(  # noqa: PLR0913 a parameter is an option of the command
     target: Annotated[str | None, option("--target", "memory|user")] = None,
     session_id: Annotated[str | None, option("--session", "ID")] = None,
     author: Annotated[str | None, option("--author", "NAME")] = None,
+    as_of: Annotated[str | None, option("--as-of", "DATE")] = None,
+    include: Annotated[list[str] | None, option("--include", "superseded")] = None,
     explain: Annotated[bool, typer.Option("--explain")] = False,
     json: Json = False,
 ) -> None:
@@ -53,6 +55,8 @@ def recall(  # noqa: PLR0913 a parameter is an option of the command
         target=cast("Any", target),
         session_id=session_id or "",
         author=author or "",
+        as_of=parse_time(as_of, zone=zone, end_of_day=True, name="as_of") if as_of else None,
+        include=cast("Any", _past(include or [])),
     )
     with shell.core(with_model=True) as core:
         if from_file is not None:
@@ -62,19 +66,33 @@ def recall(  # noqa: PLR0913 a parameter is an option of the command
             }  # fmt: skip
             raise typer.Exit(0 if _recall_many(shell, core, from_file, asked) else 1)
         answer = core.recall(
-            query or "", top_k=top_k, filters=filters, viewer_session=session_id or "", explain=explain
+            query or "",
+            top_k=top_k,
+            filters=filters,
+            viewer_session=session_id or "",
+            explain=explain,
+            actor=ACTOR,
         )
     if json:
         shell.emit(answer)
         return
-    from memorycore.cli import shown
+    from memorycore.cli import shown_recall
 
-    shown.recalled(shell, answer)
+    shown_recall.recalled(shell, answer)
+
+
+def _past(words: list[str]) -> tuple[str, ...]:
+    from memorycore.errors import InvalidInput
+
+    for word in words:
+        if word != "superseded":
+            raise InvalidInput(field="include", why="unknown value", value=word, allowed="superseded")
+    return tuple(words)
 
 
 def _recall_many(shell: Shell, core: "MemoryCore", file: str, asked: Mapping[str, Any]) -> bool:
     """Whether every line could be used."""
-    from memorycore.cli import bulk, shown
+    from memorycore.cli import bulk, shown, shown_recall
 
     bad = 0
     with bulk.lines_of(file, shell) as lines:
@@ -92,8 +110,8 @@ def _recall_many(shell: Shell, core: "MemoryCore", file: str, asked: Mapping[str
                 named = {"ref": bulk.reference(content) or None}
                 shell.emit(named | cast("dict[str, Any]", answer) | {"results": found})
             else:
-                shown.question(shell, str(content["query"]))
-                shown.recalled(shell, answer)
+                shown_recall.question(shell, str(content["query"]))
+                shown_recall.recalled(shell, answer)
     return not bad
 
 

@@ -21,6 +21,7 @@ from memorycore.cli.layout import (
     thousands,
     value_of,
 )
+from memorycore.cli.shown_recall import found as shown_found
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -31,9 +32,7 @@ if TYPE_CHECKING:
         AuditTarget,
         Bin,
         Changed,
-        Found,
         HotUsage,
-        Recalled,
         Status,
         Story,
     )
@@ -63,7 +62,7 @@ def changed(shell: "Shell", answer: "Changed") -> None:
         found = answer.get("candidates", [])
         shell.out.print(shell.word("say.candidates" if found else "say.no_candidates"), style="bold")
         for number, item in enumerate(found, 1):
-            _found(shell, number, item)
+            shown_found(shell, number, item)
         return
     until = (answer.get("until") or "")[:10]
     shell.out.print(shell.word(f"status.{answer['status']}", until=until), style="bold")
@@ -78,49 +77,6 @@ def changed(shell: "Shell", answer: "Changed") -> None:
     dim(shell, answer.get("id", ""))
     if undo := answer.get("undo"):
         dim(shell, shell.word("say.undo", command=undo))
-
-
-def recalled(shell: "Shell", answer: "Recalled") -> None:
-    for number, item in enumerate(answer["results"], 1):
-        _found(shell, number, item)
-    if not answer["results"]:
-        shell.out.print(shell.word("say.nothing_found"))
-    if note := answer.get("note"):
-        shell.out.print(note)
-    for memory_id in answer.get("in_bin", []):
-        shell.out.print(shell.word("say.in_bin", id=memory_id))
-    for part in answer.get("degraded", []):
-        what = shell.word(f"degraded.{part}") if messages.has(f"degraded.{part}", "en") else part
-        shell.out.print(shell.word("say.degraded", what=what), style="yellow")
-    if "took_ms" in answer:
-        took = f"{answer['took_ms']:.0f}"
-        model = f"{answer.get('model_ms', 0):.0f}"
-        shell.out.print(shell.word("say.took", count=len(answer["results"]), ms=took, model_ms=model), style="dim")
-
-
-def question(shell: "Shell", query: str) -> None:
-    shell.out.print(Text(f"? {query}", style="bold"))
-
-
-def _found(shell: "Shell", number: int, item: "Found") -> None:
-    shell.out.print(columns((f"{number:>2}.", Text(item["content"])), padding=1))
-    tier = shell.word(f"tier.{item['tier']}")
-    file = FILES.get(item.get("target", ""), "") if item["tier"] == "hot" else ""
-    date = (item.get("occurred_at") or item.get("created_at") or "")[:10]
-    weak = shell.word("say.weak") if item.get("weak") else ""
-    by = item.get("author", "")
-    facts_line(shell, [tier, file, date, by, *item.get("tags", []), f"{item['score']:.2f}", weak], item["id"])
-    parts = {
-        _explained(shell, name): f"{value:.3f}" if isinstance(value, float) else value_of(value)
-        for name, value in item.get("why", {}).items()
-    }
-    if parts:
-        shell.out.print(inside(Text(pairs(parts), style="dim"), by=4))
-
-
-def _explained(shell: "Shell", name: str) -> str:
-    code = f"explain.{name}"
-    return shell.word(code) if messages.has(code, shell.language) else name
 
 
 def audited(shell: "Shell", answer: "Audited", *, verbose: bool) -> None:

@@ -1,4 +1,4 @@
-"""Verbs that only look: recall, inspect, the bin, audit, usage, status, export."""
+"""Verbs that only look: inspect, the bin, audit, usage, status, export."""
 
 import json
 from collections.abc import Iterator
@@ -10,37 +10,8 @@ from memorycore.domain.memory import Memory, Target
 from memorycore.errors import HotFileError
 from memorycore.govern import audit as entries
 from memorycore.hot.tier import HotTier
-from memorycore.search import RecallFilters, SearchRequest
 from memorycore.store import memories
 from memorycore.store import vectors as vector_rows
-
-
-def recall(  # noqa: PLR0913 the question, and five things that shape its answer
-    rooms: Rooms,
-    query: str,
-    *,
-    top_k: int,
-    filters: RecallFilters | None,
-    viewer_session: str,
-    explain: bool,
-    log: bool,
-) -> answers.Recalled:
-    """Search hot and cold, best first."""
-    rooms.touch()
-    request = SearchRequest(
-        namespaces=rooms.namespaces,
-        top_k=top_k,
-        filters=filters or RecallFilters(),
-        viewer_session=viewer_session,
-        explain=explain,
-    )
-    result = rooms.search(query, request)
-    with rooms.db.read() as c:
-        found = memories.by_seq(c, [hit.seq for hit in result.hits], rooms.namespaces)
-        waiting = vector_rows.waiting(c, rooms.namespaces)
-    if log and rooms.options.activity_log and result.hits:
-        rooms.uses.note([hit.seq for hit in result.hits])
-    return reply.recalled(result, found, explain=explain, waiting=waiting)
 
 
 def inspect(rooms: Rooms, memory_id: str) -> answers.Story:

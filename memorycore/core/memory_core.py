@@ -7,7 +7,7 @@ from typing import Self, Unpack
 
 from memorycore import answers, overview, reply_store
 from memorycore.cold.local import LocalColdStore
-from memorycore.core import change, history, look, second_look, undo
+from memorycore.core import change, history, look, recall, second_look, undo
 from memorycore.core.rooms import Rooms, new_id, utc_now
 from memorycore.domain.memory import Draft, Memory, Target
 from memorycore.embed import EmbeddingService
@@ -109,7 +109,7 @@ class MemoryCore:
             for item in self.rooms.admission.preview(batch, wait_s=None):
                 yield reply_store.preview(item, self.options)
 
-    def recall(
+    def recall(  # noqa: PLR0913 the question, and what shapes its answer
         self,
         query: str,
         *,
@@ -118,13 +118,16 @@ class MemoryCore:
         viewer_session: str = "",
         explain: bool = False,
         log: bool = True,
+        revive: bool = True,
+        actor: str = "recall",
     ) -> answers.Recalled:
         """Search hot and cold, best first.
 
         ``viewer_session`` sees memories of that session too, which nobody else does. ``log`` False leaves no trace of
-        the question (bulk, dry runs).
+        the question (bulk, dry runs). A memory that automation put into the bin and that the question strongly means
+        comes back, as ``actor``'s doing; not without ``revive`` or ``log``, nor with ``explain`` or a look back.
         """
-        return look.recall(
+        return recall.recall(
             self.rooms,
             query,
             top_k=top_k,
@@ -132,6 +135,8 @@ class MemoryCore:
             viewer_session=viewer_session,
             explain=explain,
             log=log,
+            revive=revive,
+            actor=actor,
         )
 
     def update(

@@ -154,6 +154,8 @@ def _bin(c: apsw.Connection, memory: Memory, cause: Cause) -> Recorded:
     stored = rows.add(c, memory, replace(cause, automatic=True))
     event = c.last_insert_rowid()
     quarantined = stored.trash_reason == QUARANTINED
+    if not quarantined:
+        vectors.queue_binned(c, stored.namespace, stored.seq, memories.to_ms(cause.at) or 0)
     return Recorded(outcome="quarantined" if quarantined else "stale", memory=stored, events=[event])
 
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def beside_their_opposites(sought: Sought, hits: Sequence[Hit], allowed: Mask) -> Sequence[Hit]:
-    """The hits with what they contradict directly behind them, also where it ranked lower or not at all.
+    """The hits with what they contradict directly beside them, also where it ranked lower or not at all.
 
     Only open disputes count, and nothing is shown that the caller may not see or did not ask for. What a result stands
     for contradicts with it.
@@ -40,11 +40,19 @@ def beside_their_opposites(sought: Sought, hits: Sequence[Hit], allowed: Mask) -
     found |= {hit.id: hit for hit in _shown(sought, opposites.keys() - found, allowed)}
     ordered: dict[str, Hit] = {}
     for hit in hits:
-        for memory_id in (hit.id, *opposites.get(hit.id, ())):
-            if memory_id in found and memory_id not in ordered:
-                others = tuple(dict.fromkeys(other for other in opposites.get(memory_id, ()) if other in found))
-                ordered[memory_id] = replace(found[memory_id], disputed_with=others)
+        together = [found[one] for one in dict.fromkeys((hit.id, *opposites.get(hit.id, ()))) if one in found]
+        for one in sorted(together, key=lambda one: _standing(sought, one), reverse=True):
+            if one.id not in ordered:
+                others = tuple(dict.fromkeys(other for other in opposites.get(one.id, ()) if other in found))
+                ordered[one.id] = replace(one, disputed_with=others)
     return list(ordered.values())
+
+
+def _standing(sought: Sought, hit: Hit) -> tuple[float, int]:
+    """Of two that contradict each other the more trusted one comes first, of two as trusted the later one."""
+    (row,) = sought.rows.find([hit.seq])
+    columns = sought.rows.columns
+    return float(columns.trust[row]), int(columns.created[row])
 
 
 def with_named(sought: Sought, hits: Sequence[Hit], allowed: Mask) -> Sequence[Hit]:

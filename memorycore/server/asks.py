@@ -64,6 +64,7 @@ class OneOf:
 
 
 Words = Annotated[list[str], BeforeValidator(_as_list)]
+Included = Annotated[list[Annotated[str, OneOf(("superseded",))]], BeforeValidator(_as_list)]
 KindWord = Annotated[str, OneOf(KINDS)]
 PolicyWord = Annotated[str, OneOf(POLICIES)]
 ScopeWord = Annotated[str, OneOf(SCOPES)]
@@ -126,6 +127,8 @@ class Recall(Ask):
     target: TargetWord = Field("", description="Only this target")
     session_id: str = Field("", description="Only of this session")
     author: str = Field("", description="Only by this author")
+    as_of: str = Field("", description="What held at this ISO date or time")
+    include: Included = Field([], description="superseded: what no longer holds too")
     explain: bool = Field(default=False, description="Add why each result was found")
     max_bytes: MaxBytes = DEFAULT_RECALL_BYTES
 

@@ -16,6 +16,7 @@ from memorycore.server.caller import Caller
 
 if TYPE_CHECKING:
     from memorycore.core import MemoryCore
+    from memorycore.search import Past
 
 Answer = Mapping[str, Any]
 STORE_BYTES = 600
@@ -70,6 +71,8 @@ def recall(core: "MemoryCore", ask: asks.Recall, caller: Caller) -> Answer:
         target=_target(ask.target),
         session_id=ask.session_id,
         author=ask.author,
+        as_of=_time(ask.as_of, "as_of", core, end_of_day=True),
+        include=cast("tuple[Past, ...]", tuple(ask.include)),
     )
     top_k = min(max(ask.top_k, 1), asks.MOST_RESULTS)
     found = core.recall(
@@ -78,6 +81,7 @@ def recall(core: "MemoryCore", ask: asks.Recall, caller: Caller) -> Answer:
         filters=filters,
         viewer_session=ask.session_id or caller.session_id,
         explain=ask.explain,
+        actor=caller.actor,
     )
     answer = predecessor.recalled(found)
     return {**answer, "results": [_without_own_name(item, caller) for item in answer["results"]]}

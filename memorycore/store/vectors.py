@@ -92,6 +92,11 @@ def finish_judgement(c: apsw.Connection, seq: int) -> None:
     c.execute(sql["finish_job"], {"kind": JUDGE, "seq": seq})
 
 
+def queue_binned(c: apsw.Connection, namespace: str, seq: int, now_ms: int) -> None:
+    """Ask for the vector of a memory in the bin, by which a question may find it there; when nothing else waits."""
+    c.execute(sql["queue_binned_job"], {"kind": EMBED, "namespace": namespace, "seq": seq, "not_before": now_ms})
+
+
 def lease_due(c: apsw.Connection, now_ms: int, *, lease_ms: int, limit: int) -> list[VectorJob]:
     """Take due jobs; a taker that dies loses them after ``lease_ms``."""
     rows = all_rows(c, "due_jobs", {**_due(now_ms), "limit": limit})

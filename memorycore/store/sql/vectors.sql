@@ -53,7 +53,13 @@ LIMIT 1;
 
 -- name: queue_job
 INSERT INTO job (kind, namespace, memory_seq, not_before) VALUES (:kind, :namespace, :seq, :not_before)
-ON CONFLICT (kind, memory_seq) DO UPDATE SET attempts = 0, not_before = excluded.not_before, dead = 0, last_error = '';
+ON CONFLICT (kind, memory_seq) DO UPDATE SET
+    priority = 3, attempts = 0, not_before = excluded.not_before, dead = 0, last_error = '';
+
+-- name: queue_binned_job
+-- Behind all others, and not counted: nobody waits for it.
+INSERT INTO job (kind, namespace, memory_seq, priority, not_before) VALUES (:kind, :namespace, :seq, 9, :not_before)
+ON CONFLICT (kind, memory_seq) DO NOTHING;
 
 -- name: due_jobs (all namespaces: vectors are made for whoever waits; the text goes to the model only)
 SELECT j.id, j.memory_seq, j.attempts, m.content, m.namespace FROM job j JOIN memory m ON m.seq = j.memory_seq
@@ -75,11 +81,11 @@ UPDATE job SET not_before = :not_before, lease_until = 0, last_error = :error WH
 
 -- name: count_jobs
 SELECT count(*) FILTER (WHERE dead = 0), count(*) FILTER (WHERE dead = 1) FROM job
-WHERE kind = :kind AND namespace IN (SELECT value FROM json_each(:namespaces));
+WHERE kind = :kind AND priority < 9 AND namespace IN (SELECT value FROM json_each(:namespaces));
 
 -- name: job_still_wanted (all namespaces: compares the text that the job was taken with)
 SELECT 1 FROM job j JOIN memory m ON m.seq = j.memory_seq
-WHERE j.id = :id AND m.state = 'active' AND m.content = :content;
+WHERE j.id = :id AND m.state IN ('active', 'trashed') AND m.content = :content;
 
 -- name: count_cold_vectors
 SELECT count(DISTINCT e.memory_seq) FROM embedding e JOIN memory m ON m.seq = e.memory_seq
