@@ -124,6 +124,8 @@ def _predicate(tokens: list[Token], language: str) -> int:
     for place, token in enumerate(tokens):
         if language == "zh" and place and token.kind == "quantifier" and token.key == "only":
             return place
+        if language == "zh" and _is_compound(tokens, place):
+            continue
         if token.kind in {"be", "modal"} or (token.kind == "verb" and not (token.gerund and language == "en")):
             return place
         if token.kind == "neg" and place and language != "zh":
@@ -144,6 +146,19 @@ def _predicate(tokens: list[Token], language: str) -> int:
     return last[-1] if last else len(tokens)
 
 
+def _is_compound(tokens: list[Token], place: int) -> bool:
+    """A Chinese verb of one character beside an unknown one that opens the text: probably part of a longer word."""
+    token = tokens[place]
+    following = tokens[place + 1] if place + 1 < len(tokens) else None
+    return (
+        place == 0
+        and token.kind == "verb"
+        and token.end - token.start == 1
+        and following is not None
+        and following.kind == "char"
+    )
+
+
 _DETERMINERS = frozenset({"article", "his", "her", "our", "their", "my", "your", "its", "this", "those"})
 
 
@@ -162,6 +177,10 @@ def _is_noun_here(tokens: list[Token], place: int) -> bool:
     after = tokens[place + 1] if place + 1 < len(tokens) else None
     if before is not None and before.key in _DETERMINERS and before.kind in {"func", "soft"}:
         return after is None or after.kind not in {"func", "soft"} or after.key not in _DETERMINERS
+    if after is not None and after.kind == "be" and before is not None:
+        return True
+    if before is not None and before.kind == "prep" and before.key != "to" and not tokens[place].gerund:
+        return True
     if tokens[place].gerund and before is not None and before.kind in {"noun", "word", "adjective"}:
         return True
     return place == 0 and not tokens[0].gerund and _names_open(tokens)

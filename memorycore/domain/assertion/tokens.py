@@ -75,10 +75,9 @@ def language_of(text: str) -> str:
         owners = guess_latin().get(word, ())
         for language in owners:
             votes[language] += 12 // len(owners)  # a word of one language says more than one of four
-    most = max(votes.values(), default=0)
-    if sum(votes[language] == most for language in LATIN) > 1:  # a word that two languages share: who knows the rest?
+    if len(votes) > 1 and 2 * votes["en"] < 3 * sum(votes.values()) - 3 * votes["en"]:  # who knows the rest?
         for language in LATIN:
-            votes[language] += sum(word in words(language).exact for word in _WORD.findall(text[:2000]))
+            votes[language] += 3 * sum(word in words(language).exact for word in _WORD.findall(text[:2000]))
     best = max(LATIN, key=lambda language: votes[language])
     return best if votes[best] > votes["en"] + (8 if votes["en"] else 0) else "en"
 

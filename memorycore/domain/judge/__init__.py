@@ -241,7 +241,7 @@ def _replacements(case: Case) -> Verdict | None:
     replaced = case.diff.of("replaced")
     if not replaced:
         return _ended(case) if case.strong_change else None
-    if not case.diff.shared or case.overlap < _CLOSE:
+    if not case.diff.shared or (case.overlap < _CLOSE and not _one_subject(case)):
         return None
     if all(is_finer_date(run) for run in replaced) and not case.diff.of("removed") and case.change is None:
         return verdict("refines", *(differing("detail", run, case) for run in replaced))
@@ -267,6 +267,16 @@ def _replacements(case: Case) -> Verdict | None:
     if firm.code in {"many", "object", "action"} and case.change and not case.said_newly("also"):
         return verdict("supersedes", case.change, firm)
     return verdict("different", firm, undecided=firm.code in {"object", "action"})
+
+
+def _one_subject(case: Case) -> bool:
+    """What stands before the predicate is the same in both, and both say what it is."""
+    old, new = ([term.key for term in one.content if term.subject] for one in (case.old, case.new))
+    return (
+        bool(old)
+        and old == new
+        and all(any(token.kind == "be" for token in one.tokens) for one in (case.old, case.new))
+    )
 
 
 def _firm(signs: list[Evidence], runs: tuple[Run, ...], case: Case) -> Evidence | None:

@@ -126,7 +126,10 @@ def _paired(runs: list[Run]) -> list[Run]:
     """One thing gone here and one of its kind come there is a replacement."""
     old = [run for run in runs if (kept := _content_only(run)) and kept.kind == "removed"]
     new = [run for run in runs if (kept := _content_only(run)) and kept.kind == "added"]
-    if len(old) != 1 or len(new) != 1 or {term.kind for term in old[0].old} != {term.kind for term in new[0].new}:
+    kinds = [
+        {term.kind for run in side for term in (*run.old, *run.new) if term.kind in CONTENT} for side in (old, new)
+    ]
+    if len(old) != 1 or len(new) != 1 or kinds[0] != kinds[1]:
         return runs
     if sum(_content_only(run) is not None for run in runs) != 2:  # noqa: PLR2004 the two
         return runs
@@ -136,7 +139,10 @@ def _paired(runs: list[Run]) -> list[Run]:
 
 def _split_at_predicate(run: Run) -> list[Run]:
     """Subject and predicate both replaced are two differences, also when no shared word stands between."""
-    old, new = ([tuple(term for term in terms if term.subject == side) for side in (True, False)] for terms in (run.old, run.new))
+    old, new = (
+        [tuple(term for term in terms if term.subject == side) for side in (True, False)]
+        for terms in (run.old, run.new)
+    )
     if not all((*old, *new)):
         return [run]
     return [

@@ -35,6 +35,8 @@ def _slot(run: Run, case: Case) -> str:
         return "scope"
     if run.in_subject and {"all", "only"} <= case.old.quantifiers ^ case.new.quantifiers:
         return "scope"
+    if run.in_subject and _is_measure(run, case):
+        return "number"
     if run.in_subject and _is_last_of_unread(run, case):
         return "value"
     if run.in_subject:
@@ -55,6 +57,15 @@ def _slot(run: Run, case: Case) -> str:
 
 
 _DENYING_PREFIXES = ("un", "non", "in", "im", "ir", "dis", "不", "非", "无")
+
+
+def _is_measure(run: Run, case: Case) -> bool:
+    """A measured amount before the verb, as Chinese has it; a bare number in front names a thing: "二号线"."""
+    return (
+        _all(run, {"num"})
+        and all(term.token.dimension for term in (*run.old, *run.new))
+        and run.old[0] is not case.old.content[0]
+    )
 
 
 def _is_prefixed(run: Run) -> bool:
@@ -140,9 +151,7 @@ def _behind_passive(run: Run, case: Case) -> bool:
 def _governed_by(run: Run, case: Case, verbs: frozenset[str]) -> bool:
     """Whether a verb in front of a run, or behind where none is in front, is one of these."""
     place = run.new[0].token.start
-    found = [
-        term for term in case.new.content if term.key in verbs and term.kind != "noun" and term not in run.new
-    ]
+    found = [term for term in case.new.content if term.key in verbs and term.kind != "noun" and term not in run.new]
     before = [term for term in found if term.token.start < place]
     return bool(before) or (bool(found) and case.new.language in {"ja", "ko"})
 

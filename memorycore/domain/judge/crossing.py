@@ -4,6 +4,7 @@ from collections import Counter
 
 from memorycore.domain.assertion import Assertion, Term
 from memorycore.domain.judge.case import Case
+from memorycore.domain.judge.meaning import ended_by_event
 from memorycore.domain.judge.relations import are_opposite, are_siblings
 from memorycore.domain.judge.verdict import Evidence, Verdict, evidence, verdict
 
@@ -28,6 +29,10 @@ def across(case: Case, likeness: float | None) -> Verdict:
     firm = common and share >= _NEAR
     if firm and typed is not None:
         return verdict("supersedes" if case.change else "disputes", typed)
+    if firm and (opposite := _opposites(case)) is not None:
+        return verdict("supersedes" if case.change else "disputes", opposite)
+    if (ended := ended_by_event(case)) is not None:
+        return ended
     if (replaced := _replaced(case, common)) is not None:
         return verdict("supersedes", replaced)
     if case.old.modals != case.new.modals and firm and not left_old and case.old.modals and case.new.modals:
@@ -65,6 +70,16 @@ def _replaced(case: Case, common: Counter[str]) -> Evidence | None:
     )
     sure = (typed or sibling) and len(common) > 1
     return case.change if sure or (typed and case.strong_change) else None
+
+
+def _opposites(case: Case) -> Evidence | None:
+    """One says open where the other says closed."""
+    for old in case.old.content:
+        for new in case.new.content:
+            apart = old.key not in case.new.keys and new.key not in case.old.keys
+            if apart and are_opposite(old.key, new.key) and old.denied == new.denied:
+                return evidence("polarity", old.text, new.text)
+    return None
 
 
 def _preposition_before(term: Term, assertion: Assertion) -> str:

@@ -77,7 +77,7 @@ def ended_by_event(case: Case) -> Verdict | None:
 def _happened(case: Case, event: Term) -> bool:
     """The event is told as done: a past form, 了, "just", or a subject-less note about oneself."""
     past = event.token.past or bool(case.change)
-    after = case.new.text[event.token.end : event.token.end + 3]
+    after = case.new.text[event.token.start : event.token.end + 3]
     own_taste = not any(term.subject for term in case.new.content) and event.key in words_of("many", "verbs")
     return past or "了" in after or own_taste
 
