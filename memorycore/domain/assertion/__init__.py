@@ -126,6 +126,8 @@ def _predicate(tokens: list[Token], language: str) -> int:
             return place
         if language == "zh" and _is_compound(tokens, place):
             continue
+        if place and token.kind == "cue" and token.key in _TELLING_CUES:
+            return place
         if token.kind in {"be", "modal"} or (token.kind == "verb" and not (token.gerund and language == "en")):
             return place
         if token.kind == "neg" and place and language != "zh":
@@ -159,6 +161,8 @@ def _is_compound(tokens: list[Token], place: int) -> bool:
     )
 
 
+_TELLING_CUES = frozenset({"change", "end", "now", "since", "past"})
+"""Cues that stand with the verb or are it: "moved to", "no longer", 现在."""
 _DETERMINERS = frozenset({"article", "his", "her", "our", "their", "my", "your", "its", "this", "those"})
 
 

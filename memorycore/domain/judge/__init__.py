@@ -4,6 +4,8 @@
 ``disputes`` when one slot of one subject has two values, else ``different``.
 """
 
+import re
+
 from memorycore.domain.judge.alignment import LONGEST, Run
 from memorycore.domain.judge.case import Case, case_of, differing, snippet
 from memorycore.domain.judge.conflict import VALUES, slot_of
@@ -43,6 +45,25 @@ def judge(old: str, new: str, *, likeness: float | None = None) -> Verdict:
         return across(case, likeness)
     if not case.diff.runs:
         return _same_words(case)
+    return _of_one_subject(case, _by_rules(case))
+
+
+def _of_one_subject(case: Case, found: Verdict) -> Verdict:
+    """Nothing is superseded by what is said of somebody or something else, or of a part or a time only."""
+    if found.relation != "supersedes" or not case.strangers or any(sign.code == "subject" for sign in found.evidence):
+        return found
+    return _stranger(case)
+
+
+def _stranger(case: Case) -> Verdict:
+    words = evidence("subject", new=snippet(case.strangers, case.new))
+    occasion = all(term.kind == "date" or term.key in words_of("occasion", "words") for term in case.strangers)
+    front = case.new.tokens[0].kind in {"prep", "contrast", "date"}
+    sign = evidence("period", new=words.new) if occasion else words
+    return Verdict(relation="different", evidence=(sign,), limited=occasion or front)
+
+
+def _by_rules(case: Case) -> Verdict:
     return (
         _inverse(case)
         or _complement(case)
@@ -245,6 +266,10 @@ def _replacements(case: Case) -> Verdict | None:
         return None
     if all(is_finer_date(run) for run in replaced) and not case.diff.of("removed") and case.change is None:
         return verdict("refines", *(differing("detail", run, case) for run in replaced))
+    if case.strangers and not any(run.in_subject for run in replaced) and later(case) is None:
+        return _stranger(case)
+    if _ends_another(case):
+        return verdict("different", differing("other_negation", replaced[0], case))
     signs = [slot_of(run, case) for run in replaced]
     codes = {sign.code for sign in signs}
     sign = later(case)
@@ -267,6 +292,17 @@ def _replacements(case: Case) -> Verdict | None:
     if firm.code in {"many", "object", "action"} and case.change and not case.said_newly("also"):
         return verdict("supersedes", case.change, firm)
     return verdict("different", firm, undecided=firm.code in {"object", "action"})
+
+
+def _ends_another(case: Case) -> bool:
+    """It is over, but with something else: takes aspirin, no longer takes ibuprofen."""
+    instead = any(case.said_newly(cue) for cue in ("now", "change", "swap", "correction", "since"))
+    goes_on = any(token.kind == "conj" and token.key == "but" for token in case.new.tokens)
+    return bool(case.said_newly("end")) and not instead and not goes_on and len(_clauses(case)) == 1
+
+
+def _clauses(case: Case) -> list[str]:
+    return [part for part in re.split(r"[,;:]", case.new.text.rstrip(". ")) if part]
 
 
 def _one_subject(case: Case) -> bool:

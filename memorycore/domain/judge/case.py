@@ -5,6 +5,7 @@ from functools import cached_property
 
 from memorycore.domain.assertion import Assertion, Term, assertion_of
 from memorycore.domain.judge.alignment import Difference, Run, difference
+from memorycore.domain.judge.relations import words_of
 from memorycore.domain.judge.verdict import Evidence, evidence
 
 _STRONG = ("end", "correction", "change", "swap")
@@ -29,6 +30,19 @@ class Case:
         if words and cue == "change" and self.new.events and self.new.events <= self.old.keys | self.old.events:
             return ""  # both texts tell the same move
         return words[0] if words else ""
+
+    @cached_property
+    def strangers(self) -> tuple[Term, ...]:
+        """What the new text names before its predicate and the old one does not name at all: another subject.
+
+        Empty when no predicate was found, or when only a property is named ("the place of the meeting").
+        """
+        terms = self.new.content
+        if all(term.subject for term in terms):
+            return ()
+        known = self.old.keys | words_of("attribute", "words") | words_of("told", "words") | {"user"}
+        dated = len(self.new.tokens) > 1 and self.new.tokens[0].kind == "date" and self.new.tokens[1].kind == "punct"
+        return tuple(term for term in terms[dated:] if term.subject and term.key not in known)
 
     def only_in_addition(self, cue: str) -> bool:
         """A cue of the new text stands in a clause behind all that the old one said."""
