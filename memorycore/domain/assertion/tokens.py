@@ -294,7 +294,8 @@ class Scan:
         last = not self.text[end : end + 2].strip(" .,;!?:")
         if len(word) == 1 and word.isascii():
             return self._is_proper(place) and word != "i"
-        return last and self.latin_language == "en" and word in {"on", "off", "in", "out", "up", "down"}
+        stands = last or self.text[end : end + 1] == "-"  # "is on", "on-site"
+        return stands and self.latin_language == "en" and word in {"on", "off", "in", "out", "up", "down"}
 
     def _is_past(self, word: str, stem: str) -> bool:
         return self.latin_language == "en" and (
@@ -305,6 +306,8 @@ class Scan:
         return word in self.latin.irregular and not word.endswith(("s", "ing", "men"))
 
     def _entry(self, entry: Entry, start: int, end: int, *, past: bool = False) -> int:
+        if entry.kind == "cue" and entry.key == "hedge" and self.text[end : end + 2].strip()[:1].isdigit():
+            return self._add("quantifier", "about", start, end)
         if entry.kind in {"neg", "modal"} and entry.key in {"not", "mustnot"} and self._standing(start):
             ordering = self.text[start:end] in {"never", "do not", "don't"}
             if ordering and not self._opens_clause():

@@ -6,6 +6,7 @@
 
 import re
 
+from memorycore.domain.assertion import Assertion
 from memorycore.domain.judge.alignment import LONGEST, Run
 from memorycore.domain.judge.case import Case, case_of, differing, snippet
 from memorycore.domain.judge.conflict import VALUES, slot_of
@@ -14,7 +15,7 @@ from memorycore.domain.judge.meaning import ended_by_event, incompatible_in_othe
 from memorycore.domain.judge.order import is_inverse, order_differs, roles_swapped
 from memorycore.domain.judge.period import is_finer_date, later
 from memorycore.domain.judge.refine import misfit
-from memorycore.domain.judge.relations import are_complements, words_of
+from memorycore.domain.judge.relations import are_complements, are_opposite, words_of
 from memorycore.domain.judge.verdict import Evidence, Relation, Verdict, evidence, verdict
 
 __all__ = ["Evidence", "Relation", "Verdict", "judge"]
@@ -135,6 +136,8 @@ def _same_words(case: Case) -> Verdict:
     if case.lost_cue:
         newer = later(case)
         return verdict("supersedes", newer) if newer else verdict("different", evidence("less", case.lost_cue))
+    if case.said_newly("hedge") or case.said_newly("condition"):
+        return verdict("different", evidence("force"), undecided=True)
     if ("ongoing" in case.old.cues) != ("ongoing" in case.new.cues):
         done = "ongoing" in case.old.cues and any(token.past for token in case.new.tokens)
         return verdict("supersedes" if done else "different", evidence("event", case.old.text, case.new.text))
@@ -159,10 +162,21 @@ def _sign_difference(case: Case) -> Evidence | None:
     if scope:
         return evidence("scope", *(" ".join(scope & one.quantifiers) for one in (case.old, case.new)))
     if case.diff.soft and not case.diff.moved:
-        return differing("small_words", case.diff.soft[0], case)
+        run = case.diff.soft[0]
+        apart = any(are_opposite(old.key, new.key) for old in run.old for new in run.new)
+        return differing("polarity" if apart else "small_words", run, case)
+    if _persons(case.old) != _persons(case.new) and sorted(_persons(case.old)) == sorted(_persons(case.new)):
+        return evidence("role", case.old.text, case.new.text)
     if order := order_differs(case):
         return evidence(order, case.old.text, case.new.text)
     return None
+
+
+_PERSONS = frozenset({"i", "you", "he", "she", "we", "they", "我", "你", "他", "她"})
+
+
+def _persons(assertion: Assertion) -> list[str]:
+    return [term.key for term in assertion.terms if term.kind == "soft" and term.key in _PERSONS]
 
 
 def _inverse(case: Case) -> Verdict | None:
@@ -212,7 +226,9 @@ def _polarity(case: Case) -> Verdict | None:
         if (other := incompatible_in_other_words(case)) is not None:
             return other
         return verdict("different", differing("other_negation", replaced[0], case))
-    if any(run.in_subject for run in case.diff.runs) and not case.change:
+    frequent = words_of("frequency", "words")
+    apart = [run for run in case.diff.runs if any(term.key not in frequent for term in (*run.old, *run.new))]
+    if any(run.in_subject for run in apart) and not case.change:
         return verdict("different", differing("subject", case.diff.runs[0], case))
     return verdict("supersedes", case.change, sign) if case.change else verdict("disputes", sign)
 
@@ -231,8 +247,13 @@ def _additions(case: Case) -> Verdict | None:
         return verdict("supersedes", newer) if newer else verdict("different", evidence("less", case.lost_cue))
     if "only" in case.new.quantifiers - case.old.quantifiers and (scope := _narrowed(case)) is not None:
         return verdict("disputes", scope)
+    if case.said_newly("hedge") and not case.only_in_addition("hedge"):
+        return verdict("different", evidence("force"), undecided=True)
     for run in runs:
-        if (sign := misfit(run, case)) is not None:
+        sign = misfit(run, case)
+        if sign is not None and sign.code == "polarity":
+            return verdict("disputes", sign)
+        if sign is not None:
             return verdict("different", sign, undecided=sign.code != "subject")
     if exception := case.said_newly("exception"):
         return verdict("disputes", evidence("scope", new=exception))

@@ -9,7 +9,7 @@ from memorycore.domain.judge.relations import words_of
 from memorycore.domain.judge.verdict import Evidence, evidence
 
 _STRONG = ("end", "correction", "change", "swap")
-_BINDING = ("since", "past", "limited", "end", "exception")
+_BINDING = ("since", "past", "limited", "end", "exception", "condition", "hedge")
 _WEAK = ("since", "now")
 
 

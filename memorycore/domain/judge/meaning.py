@@ -6,6 +6,9 @@ from memorycore.domain.judge.relations import ends, kinds_of, refused_by, slots,
 from memorycore.domain.judge.verdict import Evidence, Verdict, evidence, verdict
 
 
+_PRESENT = frozenset({"is", "are", "'s", "'re"})
+
+
 def same_subject(case: Case) -> bool:
     """Both speak of the same one, as far as the words before the predicate tell; no subject is the speaker."""
     if case.old.content and case.new.content and case.old.content[0].key == case.new.content[0].key:
@@ -76,7 +79,9 @@ def ended_by_event(case: Case) -> Verdict | None:
 
 def _happened(case: Case, event: Term) -> bool:
     """The event is told as done: a past form, 了, "just", or a subject-less note about oneself."""
-    past = event.token.past or bool(case.change)
+    before = [token for token in case.new.tokens if token.end <= event.token.start and token.kind != "func"]
+    state = bool(before) and before[-1].kind == "be" and case.new.text[before[-1].start : before[-1].end] in _PRESENT
+    past = (event.token.past and not state) or bool(case.change)
     after = case.new.text[event.token.start : event.token.end + 3]
     own_taste = not any(term.subject for term in case.new.content) and event.key in words_of("many", "verbs")
     return past or "了" in after or own_taste

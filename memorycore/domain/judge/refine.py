@@ -3,71 +3,116 @@
 from memorycore.domain.assertion import CONTENT, Assertion, Term
 from memorycore.domain.judge.alignment import Run
 from memorycore.domain.judge.case import Case, differing
-from memorycore.domain.judge.relations import words_of
+from memorycore.domain.judge.relations import are_opposite, words_of
 from memorycore.domain.judge.verdict import Evidence
 
 _BEFORE_ANOTHER_VERB = frozenset({
     "plan", "want", "stop", "forbid", "avoid", "believe", "say", "ask", "fail", "reject", "cancel", "need", "learn",
-    "tell", "help", "allow", "end", "start",
+    "tell", "help", "allow", "end", "start", "try",
 })  # fmt: skip
-_OPENINGS = ",;:.(-["
+_OPENINGS = (",", ";", ":", ".", "(", "-", "[")
 _POSSESSIVES = ("的", "'s", "'", "の", "의")
+_THINGS = frozenset({"noun", "word", "char", "name", "name?"})
+_PLACE_ENDINGS = frozenset("区县镇乡室楼层号院馆店厅侧边面角")
+_LONG_PLACE = 3
+_WITHOUT_BLANKS = frozenset({"zh", "ja", "ko"})
 
 
 def misfit(run: Run, case: Case) -> Evidence | None:
     """Why an addition is more than detail: another thing is spoken of, or the statement is no longer made."""
-    code = _misfit(run, case)
+    code = _of_another(run, case) or _lost_word(run, case)
+    if not code and not _lead(run, case).endswith(_OPENINGS):
+        code = _inside(run, case)
     return differing(code, run, case) if code else None
 
 
-def _misfit(run: Run, case: Case) -> str:
-    first = run.new[0]
-    text = case.new.text
-    lead = text[: first.token.start].rstrip()
-    opens = lead.endswith(tuple(_OPENINGS))
-    if not opens and run.before is not None and lead.endswith(_POSSESSIVES) and _follows_content(run, case):
-        return "subject"
-    if _takes_a_word_away(run, case):
-        return "small_words"
-    if opens:
+def _lead(run: Run, case: Case) -> str:
+    """The new text up to an addition."""
+    return case.new.text[: run.new[0].token.start].rstrip()
+
+
+def _of_another(run: Run, case: Case) -> str:
+    """A possessive or a hyphen makes another word of a shared one: "the user's mother", "mother-in-law"."""
+    if run.before is None or not _is_shared(run.before, case):
         return ""
+    if case.new.text[run.before.token.end : run.before.token.end + 1] == "-":
+        return "object"
+    return "subject" if _lead(run, case).endswith(_POSSESSIVES) else ""
+
+
+def _inside(run: Run, case: Case) -> str:
+    """Why an addition within the old statement changes it."""
     if _unit_lost(run, case):
         return "unit"
     if _touches_changed_word(run, case):
         return "value"
-    if any(term.kind == "verb" and term.key in _BEFORE_ANOTHER_VERB for term in run.new) and _before_shared_verb(run):
+    if _before_shared_verb(run) and any(term.key in _BEFORE_ANOTHER_VERB for term in run.new):
         return "action"
     if run.in_subject and not _free(run) and not _is_apposition(run):
         return "subject"
-    compound = case.new.language in {"en", "de", "fr", "es"} and _touches_content(run, case)
-    if first.kind == "verb" and (first.token.past or first.token.gerund):
-        return ""  # a participle behind its noun: "named Bruno"
-    if compound and not _is_time(first) and first.kind in {"noun", "word", "verb", "name"} and not run.in_subject:
+    return "" if run.in_subject else _joined(run, case)
+
+
+def _joined(run: Run, case: Case) -> str:
+    """An addition that forms one word with a shared one: "blood bank", 副经理, 电影音乐."""
+    first, last = run.new[0], run.new[-1]
+    participle = first.kind == "verb" and (first.token.past or first.token.gerund)  # "named Bruno"
+    if participle or _is_time(first):
+        return ""
+    behind = run.before is not None and run.before.kind in CONTENT and _touch(run.before, first, case)
+    in_front = run.after is not None and run.after.kind in _THINGS and _touch(last, run.after, case)
+    if case.new.language not in _WITHOUT_BLANKS:
+        names_more = behind and first.kind in _THINGS | {"verb"}
+        return "object" if names_more or (in_front and last.kind in {"noun", "word", "name"}) else ""
+    if in_front and last.kind in _THINGS and first.kind != "num":
         return "object"
-    return ""
+    part = run.before is not None and (run.before.kind in _THINGS or len(run.before.text) == 1)
+    ends = behind and part and first.kind in _THINGS
+    return "object" if ends and not _is_closer_place(run, case) else ""
 
 
-def _takes_a_word_away(run: Run, case: Case) -> bool:
+def _is_closer_place(run: Run, case: Case) -> bool:
+    """杭州, then 杭州滨江区."""
+    added = case.new.text[run.new[0].token.start : run.new[-1].token.end]
+    return len(added) >= _LONG_PLACE and added[-1] in _PLACE_ENDINGS
+
+
+def _touch(one: Term, other: Term, case: Case) -> bool:
+    """Nothing but blanks stands between two terms, and in a script without blanks not even those."""
+    between = case.new.text[one.token.end : other.token.start]
+    return not between if case.new.language in _WITHOUT_BLANKS else not between.strip()
+
+
+def _lost_word(run: Run, case: Case) -> str:
     """The old text had a small word of weight where the new one has the addition: "is on", "is off"."""
     after = run.after.token.start if run.after else len(case.new.text)
     before = run.before.token.end if run.before else 0
-    kept = {word for word, _ in _small_between(case.new, before, after)}
+    kept = {word for word, _, _ in _small_between(case.new, before, after)}
     olds = {term.key: term.token for term in case.old.terms}
     left = olds[run.before.key].end if run.before and run.before.key in olds else 0
     right = olds[run.after.key].start if run.after and run.after.key in olds else len(case.old.text)
     inflected = case.old.language in {"ja", "ko"}
-    return any(
-        word not in kept and not (kind == "func" and inflected) for word, kind in _small_between(case.old, left, right)
-    )
+    lost = [
+        key
+        for word, kind, key in _small_between(case.old, left, right)
+        if word not in kept and not (kind == "func" and inflected)
+    ]
+    if any(are_opposite(key, term.key) for key in lost for term in run.new):
+        return "polarity"
+    return "small_words" if lost else ""
 
 
-def _small_between(assertion: Assertion, start: int, end: int) -> list[tuple[str, str]]:
-    """Words other than content between two places, articles left out, each with its kind."""
+def _small_between(assertion: Assertion, start: int, end: int) -> list[tuple[str, str, str]]:
+    """Words other than content between two places, articles left out, each with its kind and key."""
     return [
-        (assertion.text[token.start : token.end].casefold(), token.kind)
+        (assertion.text[token.start : token.end].casefold(), token.kind, token.key)
         for token in assertion.tokens
         if start <= token.start < end and token.kind not in CONTENT | {"punct"} and token.key != "article"
     ]
+
+
+def _is_shared(term: Term, case: Case) -> bool:
+    return term.kind in CONTENT and any(term.key == old.key for old in case.old.content)
 
 
 def _is_time(term: Term) -> bool:
@@ -76,22 +121,22 @@ def _is_time(term: Term) -> bool:
 
 def _is_apposition(run: Run) -> bool:
     """``her niece Clara``: a name behind what it names."""
-    return (
-        run.before is not None
-        and run.before.kind in {"noun", "word"}
-        and all(term.kind in {"name", "name?"} for term in run.new)
-    )
+    named = run.before is not None and run.before.kind in {"noun", "word"}
+    return named and all(term.kind in {"name", "name?"} for term in run.new)
 
 
 def _unit_lost(run: Run, case: Case) -> bool:
     """The addition stands where the old text had the unit of a number."""
     pair = next((pair for pair in case.diff.shared if pair[1] is run.before), None)
-    return pair is not None and bool(pair[0].token.dimension) and not pair[1].token.dimension
+    if pair is None or pair[1].kind != "num" or pair[1].token.dimension:
+        return False
+    counted = pair[0].text.rstrip()[-1:].isalpha() and not pair[1].text.rstrip()[-1:].isalpha()
+    return bool(pair[0].token.dimension) or (counted and run.new[0].kind == "char")
 
 
 def _touches_changed_word(run: Run, case: Case) -> bool:
     """In a script without blanks, what stands right beside a synonym may belong to it: 管理, 管鑫."""
-    if case.new.language not in {"zh", "ja", "ko"}:
+    if case.new.language not in _WITHOUT_BLANKS:
         return False
     start, end = run.new[0].token.start, run.new[-1].token.end
     return any(
@@ -107,20 +152,3 @@ def _free(run: Run) -> bool:
 
 def _before_shared_verb(run: Run) -> bool:
     return run.after is not None and run.after.kind in {"verb", "word", "char"}
-
-
-def _follows_content(run: Run, case: Case) -> bool:
-    """The possessive belongs to a word that both texts have."""
-    return (
-        run.before is not None
-        and run.before.kind in CONTENT
-        and any(run.before.key == old.key for old in case.old.content)
-    )
-
-
-def _touches_content(run: Run, case: Case) -> bool:
-    """Nothing stands between the addition and a shared word in front of it."""
-    if run.before is None or run.before.kind not in CONTENT:
-        return False
-    between = case.new.text[run.before.token.end : run.new[0].token.start]
-    return not between.strip()
