@@ -263,6 +263,7 @@ class Status(TypedDict):
     memories: int
     purge_due: int
     problems: list[str]
+    review: "ReviewCounts"
     foreign: list[str]
 
 
@@ -371,4 +372,81 @@ class Undone(TypedDict):
     status: UndoStatus
     events: list[UndoneEvent]
     usage: NotRequired[str]
+    dry_run: NotRequired[bool]
+
+
+DecisionStatus = Literal[
+    "kept_new",  # the old one ended for the new one
+    "kept_old",  # the new one is in the bin
+    "kept_both",  # both stay, and nothing is open between them
+    "accepted",  # out of quarantine, as data
+    "trusted",  # an ordinary memory
+    "rejected",  # stays in the bin, and is listed no more
+    "left",  # an entry of a hot file stays as it is, and is listed no more
+]
+
+
+class ReviewText(TypedDict):
+    """One of the texts that a decision is about. ``guarded``: why automation must leave it alone."""
+
+    id: str
+    content: str
+    tier: Tier
+    target: NotRequired[str]
+    created_at: str
+    occurred_at: NotRequired[str]
+    author: NotRequired[str]
+    source: NotRequired[str]
+    guarded: NotRequired[list[str]]
+    untrusted: NotRequired[bool]
+
+
+class ReviewCommand(TypedDict):
+    """One way to decide, exactly as it is typed, and what it does."""
+
+    command: str
+    does: str
+
+
+class ReviewItem(TypedDict):
+    """What waits for a person. ``new`` came later, or is alone; ``relation``: what a proposal would make of the two."""
+
+    number: str
+    kind: Literal["dispute", "proposal", "quarantined", "flagged"]
+    since: str
+    why: list[str]
+    new: ReviewText
+    old: NotRequired[ReviewText]
+    relation: NotRequired[Relation]
+    evidence: NotRequired[list[Sign]]
+    commands: list[ReviewCommand]
+
+
+class ReviewCounts(TypedDict):
+    disputes: int
+    proposals: int
+    quarantined: int
+    flagged: int
+
+
+class Review(TypedDict):
+    counts: ReviewCounts
+    items: list[ReviewItem]
+
+
+class Decided(TypedDict):
+    """What became of a decision. ``before`` is the text that went, ``after`` the one that holds; ``id`` is its memory."""
+
+    status: DecisionStatus
+    number: str
+    id: str
+    tier: Tier
+    target: NotRequired[str]
+    before: NotRequired[str]
+    after: NotRequired[str]
+    until: NotRequired[str]
+    usage: NotRequired[str]
+    reasons: NotRequired[list[str]]
+    run: NotRequired[str]
+    undo: NotRequired[str]
     dry_run: NotRequired[bool]

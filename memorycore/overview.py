@@ -7,9 +7,10 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from memorycore import __version__, answers, messages
+from memorycore import __version__, answers, messages, reply_review
 from memorycore.domain.memory import Target
 from memorycore.errors import HotFileError
+from memorycore.govern import waiting as to_decide
 from memorycore.hot.document import host_takes_edits, size
 from memorycore.hot.tier import HotTier
 from memorycore.options import CoreOptions, Language
@@ -64,6 +65,10 @@ def status(view: View) -> answers.Status:
     figures = usage(view)
     hot, cold, _, due = _counts(view)
     problems = [messages.error_text(error, language) for error in view.problems.values()]
+    with view.db.read() as c:
+        decisions = to_decide.counts(c, view.namespaces)
+    if open_now := reply_review.summary(decisions, language):
+        problems.append(messages.text("review.waits", language, what=open_now))
     waiting = [
         sentence
         for tier, hot_usage in zip(view.tiers.values(), figures["hot"], strict=True)
@@ -94,6 +99,7 @@ def status(view: View) -> answers.Status:
         "memories": hot + cold,
         "purge_due": due,
         "problems": problems + waiting,
+        "review": reply_review.counted(decisions),
         "foreign": list(map(str, foreign_files(view.options))),
     }
 

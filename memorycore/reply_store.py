@@ -17,7 +17,7 @@ def stored(item: Admitted, options: CoreOptions) -> answers.Stored:
     """What a store answers, after everything was done."""
     candidate, recorded = item.candidate, item.recorded
     memory = recorded.memory
-    reasons = [*recorded.reasons, *candidate.reasons]
+    reasons = [*recorded.reasons, *(reason for reason in candidate.reasons if _still_true(reason, recorded))]
     if recorded.outcome == "fallback":
         reasons.insert(0, Reason(code="no_room" if item.failure is None else "file_unusable"))
     answer = _decided(candidate, reasons, options)
@@ -45,6 +45,12 @@ def stored(item: Admitted, options: CoreOptions) -> answers.Stored:
     found |= _when_there("undo", _undo(recorded))
     found |= _when_there("gates", _findings(candidate.gates, spans=False))
     return found
+
+
+def _still_true(reason: Reason, recorded: Recorded) -> bool:
+    """Nothing waits of a text that somebody has let in, or has seen and not let in."""
+    known = {"known_already", "rejected_before"}
+    return reason.code != "injection_quarantined" or known.isdisjoint(one.code for one in recorded.reasons)
 
 
 def _when_there(name: str, value: object) -> answers.Stored:

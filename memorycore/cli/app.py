@@ -9,7 +9,7 @@ from typing import Any
 import typer
 
 from memorycore import messages
-from memorycore.cli import judge, past, read, setup, write
+from memorycore.cli import judge, past, read, review, setup, write
 from memorycore.options import Language
 
 EVERYDAY = {
@@ -19,6 +19,7 @@ EVERYDAY = {
     "forget": write.forget,
     "restore": write.restore,
     "undo": past.undo,
+    "review": review.review,
 }
 LOOK = {
     "status": read.status,

@@ -112,7 +112,8 @@ def _age(shell: "Shell", days: int) -> str:
 def _audit_row(shell: "Shell", number: int, row: "AuditRow", *, verbose: bool) -> None:
     shell.out.print(columns((f"{number:>2}.", Text(row["text"])), padding=1))
     type_word = shell.word(f"type.{row['type']}")
-    facts = [type_word, _age(shell, row["age_days"]), row["why"], row["next"], *row["flags"]]
+    facts = [type_word, _age(shell, row["age_days"]), row["why"], row["next"]]
+    facts += [_flag(shell, code) for code in row["flags"]]
     shell.out.print(inside(Text(" · ".join(fact for fact in facts if fact), style="dim"), by=4))
     if verbose:
         active = row["last_active_at"] or "–"
@@ -125,6 +126,16 @@ def _audit_row(shell: "Shell", number: int, row: "AuditRow", *, verbose: bool) -
         }  # fmt: skip
         line = " · ".join(f"{name} {value}" for name, value in numbers.items())
         shell.out.print(inside(Text(line, style="dim"), by=4))
+
+
+def _flag(shell: "Shell", code: str) -> str:
+    """In words what an entry is warned of; of what only the store needs to know, nothing."""
+    if code in {"masked", "left"}:
+        return ""
+    if code.startswith("scanner_"):
+        return shell.word("scanner", rule=code.removeprefix("scanner_"))
+    own = f"audit.{code}"
+    return shell.word(own if messages.has(own, shell.language) else code)
 
 
 def story(shell: "Shell", answer: "Story") -> None:

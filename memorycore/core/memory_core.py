@@ -7,7 +7,8 @@ from typing import Self, Unpack
 
 from memorycore import answers, overview, reply_store
 from memorycore.cold.local import LocalColdStore
-from memorycore.core import change, history, look, recall, second_look, undo
+from memorycore.core import change, history, look, recall, review, second_look, undo
+from memorycore.core.review import Choice
 from memorycore.core.rooms import Rooms, new_id, utc_now
 from memorycore.domain.memory import Draft, Memory, Target
 from memorycore.embed import EmbeddingService
@@ -214,6 +215,22 @@ class MemoryCore:
             NotFound: No memory has this id.
         """
         return look.inspect(self.rooms, memory_id)
+
+    def review(self) -> answers.Review:
+        """What waits for a person: contradictions, proposals, quarantined texts, flagged entries of the hot files."""
+        return review.review(self.rooms)
+
+    def decide(self, number: str, choice: Choice, *, actor: str, dry_run: bool = False) -> answers.Decided:
+        """Do what somebody decided about the thing that waits under this number.
+
+        Of two texts one may keep the ``new`` one, the ``old`` one, or ``both``. A text alone is taken with ``accept``
+        or ``trust``, or not, with ``reject``.
+
+        Raises:
+            InvalidInput: Nothing waits under this number, or it is not decided in this way.
+            HotFileError: A hot file cannot be used now; it waits on.
+        """
+        return review.decide(self.rooms, number, choice, actor=actor, dry_run=dry_run)
 
     def trash(self) -> answers.Bin:
         """What is in the recycle bin, newest first, and until when."""

@@ -13,7 +13,7 @@ from memorycore.govern import verdicts
 from memorycore.intake import Decision, Judged, decide
 from memorycore.lifecycle.rows import Cause
 from memorycore.llm import ChatEndpoint
-from memorycore.search.neighbours import neighbours
+from memorycore.search.neighbours import Scouted, neighbours
 from memorycore.store import edges, memories, vectors
 
 _log = logging.getLogger(__name__)
@@ -52,6 +52,15 @@ def _judge(rooms: Rooms, memory: Memory, number: int, name: str) -> None:
     scouted = rooms.admission.scout.look(
         {memory.content: parts}, memory.namespace, fingerprint=name, calibration=rooms.embedding.calibration
     )
+    _judge_beside(rooms, memory, scouted)
+
+
+def judge_now(rooms: Rooms, memory: Memory) -> None:
+    """Judge a memory that comes into use late, by its words, against what was stored before it."""
+    _judge_beside(rooms, memory, Scouted())
+
+
+def _judge_beside(rooms: Rooms, memory: Memory, scouted: Scouted) -> None:
     with rooms.db.read() as c:
         near = [(item.memory, item.likeness) for item in neighbours(c, memory, scouted) if item.memory.seq < memory.seq]
         joined = {edge.src if edge.dst == memory.id else edge.dst for edge in edges.of(c, memory.id, rooms.namespaces)}
@@ -63,7 +72,7 @@ def _judge(rooms: Rooms, memory: Memory, number: int, name: str) -> None:
 def _draw(rooms: Rooms, memory: Memory, decision: Decision) -> None:
     """The consequences of a decision on a memory that is in the store already."""
     into = (decision.into,) if decision.into else ()
-    for item in (*into, *decision.superseded, *decision.disputed):
+    for item in (*into, *decision.superseded, *decision.disputed, *decision.proposed):
         cause = replace(
             rooms.cause(ACTOR, item.relation), automatic=True, facts={"evidence": item.evidence(), "later": True}
         )
@@ -90,12 +99,19 @@ def ask_model(rooms: Rooms, endpoint: ChatEndpoint) -> bool:
     def apply(old_id: str, new_id: str, relation: Relation) -> None:
         facts: dict[str, object] = {"model": rooms.options.llm.model}
         cause = replace(_by_model(rooms, relation), facts=facts)
-        if relation != "different":
+        if relation != "different" and not _is_decided(rooms, old_id, new_id):
             with suppress(HotFileError):  # it waits as a proposal
                 relate(rooms, old_id, new_id, relation, cause, evidence=({"code": "model", "old": "", "new": ""},))
 
     done = verdicts.settle(rooms.db, endpoint, namespaces=(rooms.options.namespace,), clock=rooms.clock, apply=apply)
     return bool(done.judged or done.failed)
+
+
+def _is_decided(rooms: Rooms, old_id: str, new_id: str) -> bool:
+    """Whether a person has said by now how the two stand to each other."""
+    with rooms.db.read() as c:
+        joined = (edge for edge in edges.of(c, old_id, rooms.namespaces) if new_id in {edge.src, edge.dst})
+        return any(edge.status in {"settled", "rejected"} for edge in joined)
 
 
 def _by_model(rooms: Rooms, relation: Relation) -> Cause:

@@ -29,7 +29,7 @@ MAX_CONTENT_BYTES = 64 * 1024
 SESSION_SCOPE_DAYS = 14
 TRASH_DAYS = 30
 # Why a memory is in the bin when a person did not want it any more: nothing automatic brings such a text back.
-WANTED_GONE = frozenset({"user", "host_removed", "undo"})
+WANTED_GONE = frozenset({"user", "host_removed", "undo", "review", "rejected"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

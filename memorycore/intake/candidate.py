@@ -17,6 +17,7 @@ from memorycore.store import memories
 
 GLOBAL = "global"  # the namespace that every other one sees
 QUARANTINED = "quarantined"
+REJECTED = "rejected"  # a person has seen it in quarantine, and it stays in the bin
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -240,7 +241,12 @@ def known(c: apsw.Connection, memory: Memory) -> Memory | None:
     if memory.state == "active":
         return None
     binned = memories.select(c, "binned_by_norm_hash", **where)
-    return binned[0] if binned and binned[0].trash_reason == memory.trash_reason else None
+    return binned[0] if binned and _in_bin_as(binned[0]) == memory.trash_reason else None
+
+
+def _in_bin_as(memory: Memory) -> str:
+    """Why a memory came into the bin; what a person then did not let out is still the same text."""
+    return QUARANTINED if memory.trash_reason == REJECTED else memory.trash_reason
 
 
 def known_before(c: apsw.Connection, candidate: Candidate) -> Memory | None:

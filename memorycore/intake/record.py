@@ -10,7 +10,7 @@ from memorycore.domain.memory import WANTED_GONE, Memory, Target
 from memorycore.domain.routing import Reason
 from memorycore.hot.document import DELIMITER, why_not_hot
 from memorycore.hot.tier import HotTier
-from memorycore.intake.candidate import QUARANTINED, Candidate, known_before
+from memorycore.intake.candidate import QUARANTINED, REJECTED, Candidate, known_before
 from memorycore.intake.judging import Decision, Judged, decide
 from memorycore.lifecycle import hot, relations, rows, turn
 from memorycore.lifecycle.rows import Cause
@@ -147,7 +147,8 @@ def _known(c: apsw.Connection, candidate: Candidate, same: Memory, cause: Cause)
         same = rows.confirm(c, same, cause)
     if same.state == "active":
         return Recorded(outcome="known", memory=same, reasons=(Reason(code="known_already"),))
-    return Recorded(outcome="quarantined" if same.trash_reason == QUARANTINED else "stale", memory=same)
+    seen = (Reason(code="rejected_before"),) if same.trash_reason == REJECTED else ()
+    return Recorded(outcome="stale" if same.trash_reason == "stale" else "quarantined", memory=same, reasons=seen)
 
 
 def _bin(c: apsw.Connection, memory: Memory, cause: Cause) -> Recorded:

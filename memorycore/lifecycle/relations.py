@@ -13,7 +13,7 @@ from memorycore.domain.memory import Memory
 from memorycore.lifecycle import rows
 from memorycore.lifecycle.rows import Cause
 from memorycore.store import edges
-from memorycore.store.edges import Relation
+from memorycore.store.edges import Edge, Relation
 
 Evidence = Iterable[Mapping[str, str]]
 
@@ -45,6 +45,13 @@ def allow_exception(c: apsw.Connection, old: Memory, new: Memory, cause: Cause, 
     return _joined(
         c, (new, old), "exception_to", "excepted", replace(cause, facts={**cause.facts, "to": old.id}), evidence
     )
+
+
+def settle(c: apsw.Connection, old: Memory, new: Memory, edge: Edge, cause: Cause) -> int:
+    """A person lets both stand: nothing is open between them any more."""
+    edges.settle(c, edge, "settled", by=cause.actor, at=cause.at)
+    facts = {**cause.facts, "with": old.id, "edge": edge.id}
+    return rows.record(c, new, new, "settled", replace(cause, facts=facts))
 
 
 def propose(

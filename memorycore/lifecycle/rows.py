@@ -12,7 +12,7 @@ from memorycore.domain.text import norm_hash
 from memorycore.hot.tier import HotTier
 from memorycore.store import edges, memories, vectors
 
-HIDING = frozenset({"masked", "secret", "pii"})  # what a row is told of its entry in a hot file
+HIDING = frozenset({"masked", "secret", "pii", "left"})  # what a row is told of its entry in a hot file
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,6 +118,14 @@ def trash(c: apsw.Connection, memory: Memory, cause: Cause) -> Memory:
     stored = memories.update_memory(c, memory, binned)
     _heed(c, stored, cause)
     record(c, memory, stored, "trashed", replace(cause, facts={**cause.facts, "was": memory.residence}))
+    return stored
+
+
+def reject(c: apsw.Connection, memory: Memory, cause: Cause) -> Memory:
+    """A person does not want what is in the bin already; it stays there until it is purged."""
+    stored = memories.update_memory(c, memory, replace(memory, trash_reason=cause.reason))
+    _heed(c, stored, cause)
+    record(c, memory, stored, "trashed", cause)
     return stored
 
 

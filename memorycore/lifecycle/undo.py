@@ -10,7 +10,7 @@ names the event, and reconcile finishes the undo.
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import Literal
+from typing import Literal, cast
 
 import apsw
 
@@ -31,6 +31,7 @@ STICKY_DAYS = 30
 REASON = "undo"
 NEVER = frozenset({"held_back", "purged", "erased"})
 BY_EDGE = frozenset({"disputed", "excepted", "proposed"})
+REOPENS = "reopens"  # the fact that holds, by the number of an edge, the status that a decision took from it
 # The fact that names the memory on the other side.
 OTHER = {"superseded": "by", "disputed": "with", "excepted": "to", "proposed": "to", "trashed": "as"}
 # What says where a memory is and how often it was used, not what it is.
@@ -105,7 +106,7 @@ def can_be_undone(event: Event) -> bool:
         return bool(event.facts.get("said"))
     if event.action in {"added", "trashed", "undone"} or event.action in BY_EDGE:
         return True
-    return bool(event.change.keys() - BESIDE_THE_TEXT) or "residence" in event.change
+    return bool(event.change.keys() - BESIDE_THE_TEXT) or "residence" in event.change or REOPENS in event.facts
 
 
 def step_of(c: apsw.Connection, event: Event, namespaces: Sequence[str], at: datetime) -> Step | Obstacle:
@@ -273,6 +274,8 @@ def take_back(c: apsw.Connection, step: Step, means: Means) -> Taken:
     if step.edge is not None:
         facts |= {"edge": step.edge.id, "edge_was": step.edge.status}
         edges.settle(c, step.edge, step.edge_status, by=cause.actor, at=cause.at)
+    if turned := _turn_back(c, step, means):
+        facts[REOPENS] = turned
     own = _own_memory(c, step, means) if step.wording else None
     if own is not None:
         facts["made"] = own.id
@@ -284,6 +287,16 @@ def take_back(c: apsw.Connection, step: Step, means: Means) -> Taken:
     _object(c, step, back, made, means)
     _mark(c, step, number)
     return Taken(memory=back, event=number, made=made, begun=_ways_into_file(c, step, back, made, means))
+
+
+def _turn_back(c: apsw.Connection, step: Step, means: Means) -> dict[str, str]:
+    """Give edges the status back that a decision took from them; what each had until now, by its number."""
+    was: dict[str, str] = {}
+    for number, status in cast("dict[str, EdgeStatus]", step.event.facts.get(REOPENS, {})).items():
+        if (edge := edges.by_number(c, int(number), (step.memory.namespace,))) is not None:
+            was[number] = edge.status
+            edges.settle(c, edge, status, by=means.cause.actor, at=means.cause.at)
+    return was
 
 
 def _own_memory(c: apsw.Connection, step: Step, means: Means) -> Memory | None:

@@ -21,6 +21,8 @@ EdgeStatus = Literal[
     "rejected",
 ]
 
+WAITING = frozenset({"open", "proposed"})  # for somebody to decide
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Edge:
@@ -61,19 +63,18 @@ def link(  # noqa: PLR0913 the columns of an edge
 
 def settle(c: apsw.Connection, edge: Edge, status: EdgeStatus, *, by: str, at: datetime) -> None:
     """Close an edge, or open it again."""
-    where = {"id": edge.id, "namespace": edge.namespace, "status": status, "settled_at": to_ms(at), "settled_by": by}
-    c.execute(sql["settle_edge"], where)
+    waits = status in WAITING
+    c.execute(sql["settle_edge"], {
+        "id": edge.id, "namespace": edge.namespace, "status": status, "settled_at": None if waits else to_ms(at),
+        "settled_by": "" if waits else by,
+    })  # fmt: skip
 
 
 def settle_between(  # noqa: PLR0913 two memories, who decided, and what
     c: apsw.Connection, one: str, other: str, namespaces: Sequence[str], *, status: EdgeStatus, by: str, at: datetime
 ) -> list[int]:
     """Close what is open between two memories; the numbers of those edges."""
-    waits = [
-        edge
-        for edge in of(c, one, namespaces)
-        if {edge.src, edge.dst} == {one, other} and edge.status in {"open", "proposed"}
-    ]
+    waits = [edge for edge in of(c, one, namespaces) if {edge.src, edge.dst} == {one, other} and edge.status in WAITING]
     for edge in waits:
         settle(c, edge, status, by=by, at=at)
     return [edge.id for edge in waits]
@@ -91,7 +92,7 @@ def of(c: apsw.Connection, memory_id: str, namespaces: Sequence[str]) -> list[Ed
 
 
 def waiting(c: apsw.Connection, namespaces: Sequence[str]) -> list[Edge]:
-    """Open disputes and proposals, oldest first."""
+    """Open disputes and proposals between memories that are both in use, oldest first."""
     return [_edge(row) for row in all_rows(c, "waiting_edges", {"namespaces": json.dumps(namespaces)})]
 
 

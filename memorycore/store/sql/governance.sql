@@ -20,8 +20,42 @@ SELECT id, namespace, src, dst, relation, status, origin, evidence, created_at, 
 WHERE (src = :memory_id OR dst = :memory_id) AND namespace IN (SELECT value FROM json_each(:namespaces)) ORDER BY id;
 
 -- name: waiting_edges
-SELECT id, namespace, src, dst, relation, status, origin, evidence, created_at, settled_at, settled_by FROM edge
-WHERE status IN ('open', 'proposed') AND namespace IN (SELECT value FROM json_each(:namespaces)) ORDER BY id;
+SELECT
+    e.id, e.namespace, e.src, e.dst, e.relation, e.status, e.origin, e.evidence, e.created_at, e.settled_at, e.settled_by
+FROM edge e
+JOIN memory n ON n.id = e.src AND n.state = 'active'
+JOIN memory o ON o.id = e.dst AND o.state = 'active'
+WHERE e.status IN ('open', 'proposed') AND e.namespace IN (SELECT value FROM json_each(:namespaces))
+ORDER BY e.id;
+
+-- name: quarantined_memories
+SELECT m.*, (SELECT json_group_array(ref) FROM memory_ref WHERE memory_seq = m.seq) AS refs
+FROM memory m
+WHERE m.state = 'trashed' AND m.trash_reason = 'quarantined'
+  AND m.namespace IN (SELECT value FROM json_each(:namespaces))
+ORDER BY m.seq;
+
+-- name: flagged_memories
+SELECT m.*, (SELECT json_group_array(ref) FROM memory_ref WHERE memory_seq = m.seq) AS refs
+FROM memory m
+WHERE m.state = 'active' AND m.residence = 'hot' AND m.flags <> '[]'
+  AND NOT EXISTS (SELECT 1 FROM json_each(m.flags) WHERE value = 'left')
+  AND m.namespace IN (SELECT value FROM json_each(:namespaces))
+ORDER BY m.seq;
+
+-- name: count_waiting
+SELECT
+    (SELECT count(*) FROM edge e JOIN memory n ON n.id = e.src AND n.state = 'active'
+     JOIN memory o ON o.id = e.dst AND o.state = 'active'
+     WHERE e.status = 'open' AND e.namespace IN (SELECT value FROM json_each(:namespaces))),
+    (SELECT count(*) FROM edge e JOIN memory n ON n.id = e.src AND n.state = 'active'
+     JOIN memory o ON o.id = e.dst AND o.state = 'active'
+     WHERE e.status = 'proposed' AND e.namespace IN (SELECT value FROM json_each(:namespaces))),
+    (SELECT count(*) FROM memory m WHERE m.state = 'trashed' AND m.trash_reason = 'quarantined'
+     AND m.namespace IN (SELECT value FROM json_each(:namespaces))),
+    (SELECT count(*) FROM memory m WHERE m.state = 'active' AND m.residence = 'hot' AND m.flags <> '[]'
+     AND NOT EXISTS (SELECT 1 FROM json_each(m.flags) WHERE value = 'left')
+     AND m.namespace IN (SELECT value FROM json_each(:namespaces)));
 
 -- name: open_disputes_of
 SELECT id, namespace, src, dst, relation, status, origin, evidence, created_at, settled_at, settled_by FROM edge
