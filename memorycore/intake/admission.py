@@ -91,23 +91,44 @@ class Admission:
         candidate, reasons = within_share(c, candidate, bench)
         return Preview(candidate=candidate, decision=decision, reasons=reasons)
 
-    @in_turn
     def admit(self, items: Sequence[Draft | Memory], cause: Cause, *, wait_s: float | None) -> list[Admitted]:
         """Admit items in order: one transaction for all, then one write for each hot file that gets something.
 
-        Waits for vectors at most ``wait_s`` (None: as long as it takes); what has none then gets a job.
+        Waits for vectors at most ``wait_s`` (None: as long as it takes); what has none then gets a job. An item that
+        changes what an earlier one of the batch is about to write into a hot file begins a transaction of its own.
         """
         candidates = [self.consider(item) for item in items]
         parts, fingerprint = self._vectors(candidates, wait_s)
         scouted = self._scouted(parts, fingerprint)
+        admitted: list[Admitted] = []
+        while len(admitted) < len(candidates):
+            admitted += self._as_many(candidates[len(admitted) :], cause, parts, scouted, fingerprint)
+        return admitted
+
+    @in_turn
+    def _as_many(
+        self,
+        candidates: Sequence[Candidate],
+        cause: Cause,
+        parts: "Mapping[str, NDArray[np.float32]]",
+        scouted: Scouted,
+        fingerprint: tuple[str, int] | None,
+    ) -> list[Admitted]:
+        """Admit the first candidates, as many as one transaction can take."""
+        recorded: list[Recorded] = []
         with self.db.write() as c:
             number = None if fingerprint is None else vectors.fingerprint_id(c, *fingerprint)
             bench = self._bench(scouted, number)
-            recorded = [
-                record(c, candidate, cause, bench, parts.get(candidate.memory.content)) for candidate in candidates
-            ]
-        self._offer_room(candidates, recorded, cause)
-        usage, failures = place(self.db, self.tiers, candidates, recorded, cause)
+            for candidate in candidates:
+                try:
+                    recorded.append(record(c, candidate, cause, bench, parts.get(candidate.memory.content)))
+                except Conflict:
+                    if not recorded:  # somebody else is at it
+                        raise
+                    break
+        done = candidates[: len(recorded)]
+        self._offer_room(done, recorded, cause)
+        usage, failures = place(self.db, self.tiers, done, recorded, cause)
         return [
             Admitted(
                 candidate=candidate,
@@ -115,7 +136,7 @@ class Admission:
                 usage=usage.get(item.memory.target, "") if item.begun or item.rewording or item.leaving else "",
                 failure=failures.get(item.memory.target) if item.begun else None,
             )
-            for candidate, item in zip(candidates, recorded, strict=True)
+            for candidate, item in zip(done, recorded, strict=True)
         ]
 
     def _scouted(self, parts: "dict[str, NDArray[np.float32]]", fingerprint: tuple[str, int] | None) -> Scouted:

@@ -7,12 +7,15 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import apsw
+from rapidfuzz import fuzz
 
 from memorycore.domain.judge import Verdict, judge
 from memorycore.domain.memory import Memory
+from memorycore.domain.text import fold
 from memorycore.store import edges
 
 MOST_REPLACED = 3
+ONE_STATEMENT = 75.0  # of 100: how much of two wordings is common when only a value differs
 _FINAL = ("same", "refines")  # they take the candidate's own row away
 
 
@@ -115,7 +118,12 @@ def _undone(c: apsw.Connection, new: Memory, old: Memory) -> bool:
 
 
 def _is_newer(new: Memory, old: Memory) -> bool:
-    """Whether dates or the source say that the candidate tells the later state of affairs."""
+    """Whether dates or the source say that the candidate tells the later state of affairs.
+
+    They say so of one statement with another value, not of two that merely cannot both be true.
+    """
+    if fuzz.ratio(fold(old.content), fold(new.content)) < ONE_STATEMENT:
+        return False
     if new.occurred_at and old.occurred_at:
         return new.occurred_at > old.occurred_at
     if new.source is None or old.source is None:

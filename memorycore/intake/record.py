@@ -141,6 +141,7 @@ def _wanted_gone(c: apsw.Connection, candidate: Candidate, same: Memory | None, 
 
 
 def _known(c: apsw.Connection, candidate: Candidate, same: Memory, cause: Cause) -> Recorded:
+    turn.check_stays(c, same, cause.at)
     for ref in candidate.memory.refs:
         same = memories.add_ref(c, same, ref)
     if same.state == "active" and not candidate.spare_id:  # a copy that comes back says nothing new

@@ -67,5 +67,20 @@ def check_free(c: apsw.Connection, namespace: str, now: datetime, *, memory_id: 
             raise Conflict(id=intent.memory_id, why=BEING_CHANGED)
 
 
+def check_stays(c: apsw.Connection, memory: Memory, now: datetime) -> None:
+    """Refuse while the entry of a memory is leaving its hot file, or getting another wording.
+
+    Raises:
+        Conflict: It will be over in a moment.
+    """
+    for intent in intents.all_open(c, memory.namespace):
+        if (
+            intent.memory_id == memory.id
+            and intent.operation != "add"
+            and not intents.abandoned(intent, to_ms(now) or 0)
+        ):
+            raise Conflict(id=memory.id, why=BEING_CHANGED)
+
+
 def _standing(memory: Memory) -> tuple[object, ...]:
     return memory.content, memory.state, memory.residence, memory.hot_tier

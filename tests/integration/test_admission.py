@@ -158,3 +158,18 @@ def test_importance_alone_protects_no_more_than_its_share(tmp_path: Path) -> Non
         held = sum(row["chars"] for row in rows if row["protected"] and "badge" in row["text"])
         assert 0 < held <= 0.3 * core.audit()["targets"][0]["rule_budget_chars"]
         assert red["protected"]
+
+
+def test_items_of_one_batch_may_change_each_other(tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    lines = [
+        "Always answer in English.",
+        "Never use emoji.",
+        "From now on always answer in German, not English.",
+        "Always answer in English.",
+    ]
+    with home.core() as core:
+        answers = list(core.remember_many([Draft(content=line, target="memory") for line in lines], actor="test"))
+        assert [answer["status"] for answer in answers] == ["stored", "stored", "superseded", "disputed"]
+        assert [event["action"] for event in core.inspect(answers[1].get("id", ""))["events"]] == ["added", "moved"]
+    assert home.entries() == [lines[2], lines[1], lines[0]]
