@@ -7,7 +7,7 @@ from typing import Self, Unpack
 
 from memorycore import answers, overview, reply_store
 from memorycore.cold.local import LocalColdStore
-from memorycore.core import change, history, look, recall, review, second_look, undo
+from memorycore.core import change, erase, history, look, recall, review, second_look, undo
 from memorycore.core.review import Choice
 from memorycore.core.rooms import Rooms, new_id, utc_now
 from memorycore.domain.memory import Draft, Memory, Target
@@ -166,6 +166,21 @@ class MemoryCore:
             Conflict: Somebody changed its entry in the hot file and nobody has seen that yet; nothing was removed.
         """
         return change.forget(self.rooms, id_or_query, actor=actor, dry_run=dry_run)
+
+    def erase(self, id_or_text: str, *, actor: str, dry_run: bool = False) -> answers.Erased:
+        """Erase one memory for good, in whatever state, with every copy of its text within reach; answer a receipt.
+
+        Afterwards all files of both directories are searched for the text and its vector. While another process still
+        reads the state from before, the answer is ``pending``; calling again with the same id finishes it. Any other
+        words than an id or exactly the text only find candidates.
+
+        Raises:
+            NotFound: There never was a memory with this id.
+            Conflict: Somebody changed its entry in the hot file and nobody has seen that yet; nothing was erased.
+            HotFileError: A hot file or a snapshot cannot be used now; the memory is in the bin or as it was.
+            StoreError: The database cannot be written now.
+        """
+        return erase.erase(self.rooms, id_or_text, actor=actor, dry_run=dry_run)
 
     def restore(self, memory_id: str, *, actor: str) -> answers.Changed:
         """Take a memory out of the bin, back to where it was; without room in its hot file it comes back cold.

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from memorycore import answers, reply_recall
 from memorycore.core.rooms import Rooms
-from memorycore.domain.memory import Memory
+from memorycore.domain.memory import WANTED_GONE, Memory
 from memorycore.errors import StoreBusy
 from memorycore.lifecycle import revival
 from memorycore.lifecycle.rows import Cause
@@ -53,7 +53,7 @@ def recall(  # noqa: PLR0913 the question, and what shapes its answer
         rooms.uses.note([hit.seq for hit in result.hits])
     beside = reply_recall.Beside(
         revived=revived,
-        in_bin=tuple(item.id for item in binned if item.trash_reason in revival.ASKED_FOR),
+        in_bin=tuple(item.id for item in binned if item.trash_reason in WANTED_GONE),
         heirs=_heirs(rooms, found.values()),
         waiting=waiting,
     )

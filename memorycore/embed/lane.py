@@ -30,6 +30,7 @@ class Lane:
 
     def __init__(self, *, most_waiting: int, most_kept: int) -> None:
         self._most_waiting = most_waiting
+        self._most_kept = most_kept
         self._open: dict[bytes, Job] = {}  # waiting or being worked on
         self._urgent: deque[Job] = deque()
         self._patient: deque[Job] = deque()
@@ -40,6 +41,10 @@ class Lane:
         key = key_of(text)
         vectors = self._kept.get(key)
         return self._open.get(key) if vectors is None else Job(text=text, key=key, result=vectors)
+
+    def forget(self) -> None:
+        """Drop what is kept; what is under way goes on."""
+        self._kept = Kept(most=self._most_kept, most_bytes=_KEPT_BYTES)
 
     def has_room(self) -> bool:
         return len(self._open) < self._most_waiting

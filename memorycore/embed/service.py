@@ -182,6 +182,12 @@ class EmbeddingService:
             jobs = [self._submit(sanitise(text), began, deadline) for text in texts]
             return [self._outcome(job, deadline) for job in jobs]
 
+    def forget_kept(self) -> None:
+        """Drop the vectors that are kept for the next time: one of them may be of a text that is to be erased."""
+        with self._changed:
+            self._questions.forget()
+            self._texts.forget()
+
     def close(self) -> None:
         """Stop. Whoever waits gets ``why="closed"``; a running call of the model is not waited for."""
         with self._changed:

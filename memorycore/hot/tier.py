@@ -152,6 +152,20 @@ class HotTier:
 
         return self._change(edit, now)
 
+    def prune(self, now: datetime) -> None:
+        """Leave nothing in the sidecar of entries that the file does not have any more.
+
+        Raises:
+            HotFileError: The file cannot be locked or read now, or the sidecar not written.
+        """
+        written = files.change(
+            self.path,
+            lambda contents: Edited(entries=contents.entries),
+            snapshots=self.snapshots, now=now, timeout_s=self.lock_timeout_s,
+        )  # fmt: skip
+        if written.sidecar_error:
+            raise written.sidecar_error
+
     def stamp(self, memories: Sequence[Memory], now: datetime) -> None:
         """Bring the sidecar up to the rows; the entries themselves are not touched.
 

@@ -4,16 +4,15 @@ from dataclasses import replace
 
 import apsw
 
-from memorycore.domain.memory import Memory
+from memorycore.domain.memory import WANTED_GONE, Memory
 from memorycore.errors import Conflict
 from memorycore.lifecycle import rows
 from memorycore.lifecycle.rows import Cause
 from memorycore.lifecycle.turn import claim
 from memorycore.store import edges, memories
 
-ASKED_FOR = frozenset({"user", "host_removed"})  # somebody wanted it gone
 # Nor does a question bring back what waits for a decision, what was decided, or what another memory says already.
-STAYS = ASKED_FOR | {"quarantined", "rejected", "review", "erased", "undone", "same"}
+STAYS = WANTED_GONE | {"quarantined", "rejected", "review", "erased", "undone", "same"}
 
 
 def revive(c: apsw.Connection, memory: Memory, cause: Cause) -> int:

@@ -8,6 +8,7 @@ import os
 import queue
 import re
 import threading
+import time
 from collections.abc import Generator, Sequence
 from importlib.resources import files
 from pathlib import Path
@@ -136,6 +137,26 @@ class Database:
             self._writer.set_busy_timeout(CUT_WAIT_MS)
             busy, pages, moved = next(iter(self._writer.execute("PRAGMA wal_checkpoint(TRUNCATE)")))
         return int(str(busy)), int(str(pages)), int(str(moved))
+
+    def cut_log(self, *, wait_s: float) -> bool:
+        """As ``checkpoint``, again and again until the log is empty; False when readers kept it for ``wait_s``."""
+        ends_at = time.monotonic() + wait_s
+        while True:
+            with driver_errors(self.path):
+                busy, _, _ = self.checkpoint()
+            if not busy or time.monotonic() >= ends_at:
+                return not busy
+            time.sleep(CUT_WAIT_MS / 1_000)
+
+    def rebuild(self) -> None:
+        """Write the whole file anew from what is in it, so that nothing of what was deleted is left between rows.
+
+        Raises:
+            StoreError: There is no room for a second copy, or others keep writing.
+        """
+        with self._lock, driver_errors(self.path):
+            self._writer.set_busy_timeout(BUSY_TIMEOUT_MS)
+            self._writer.execute("VACUUM")
 
     def log_bytes(self) -> int:
         """Size of the write-ahead log."""

@@ -126,10 +126,11 @@ def abandoned(intent: Intent, now_ms: int) -> bool:
     if abs(now_ms - intent.started_at_ms) > OWNER_GONE_AFTER_MS:
         return True
     pid, _, host = intent.owner.partition("@")
-    return host == socket.gethostname() and not _alive(int(pid))
+    return host == socket.gethostname() and not is_running(int(pid))
 
 
-def _alive(pid: int) -> bool:
+def is_running(pid: int) -> bool:
+    """Whether there is such a process."""
     if os.name == "nt":  # os.kill would end the process there; the age decides alone
         return True
     try:

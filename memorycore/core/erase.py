@@ -1,0 +1,197 @@
+"""Erasing for good: every copy of a text that is within reach goes, and the raw files are searched afterwards.
+
+Order: out of the hot file into the bin; out of snapshots, leftovers and copies of the database; out of the database, in
+one transaction; then the file is written anew and the log cut, and every file is searched. Whoever dies in between has
+lost nothing but time: while the row is there the next run knows what to look for, and once it is gone only the last
+step is left, which needs the id alone.
+"""
+
+from contextlib import suppress
+from pathlib import Path
+
+from memorycore import answers
+from memorycore.core import change, receipt
+from memorycore.core.receipt import Outcome
+from memorycore.core.rooms import Rooms
+from memorycore.domain.memory import Memory
+from memorycore.domain.text import entry_hash, norm_hash, sanitise
+from memorycore.errors import HotFileError, NotFound, StoreError
+from memorycore.hot import scrub
+from memorycore.hot.document import parse
+from memorycore.hot.scrub import Unwanted
+from memorycore.intake import as_kept
+from memorycore.lifecycle import erasure as transition
+from memorycore.lifecycle import hot, turn
+from memorycore.lifecycle.turn import in_turn
+from memorycore.store import edges, erasure, traces
+from memorycore.store.erasure import ERASED, Doomed
+from memorycore.store.traces import Trace
+
+LONGEST_WAIT_S = 5.0
+UPGRADE_COPIES = "memorycore.before-upgrade-*.db"
+SNAPSHOTS = "snapshots"
+
+
+@in_turn
+def erase(rooms: Rooms, id_or_text: str, *, actor: str, dry_run: bool = False) -> answers.Erased:
+    """Erase one memory, in whatever state: the one with this id, or with exactly this text."""
+    seen, memory = _meant(rooms, id_or_text)
+    if memory is None:
+        return receipt.candidates(change.candidates(rooms, id_or_text))
+    if memory.state == "purged":
+        return _finish(rooms, memory, id_or_text)
+    hot.carried_over(seen, memory, None)
+    if dry_run:
+        return _preview(rooms, memory)
+    return _erase(rooms, memory, actor)
+
+
+def _meant(rooms: Rooms, id_or_text: str) -> tuple[Memory | None, Memory | None]:
+    """The memory as it stood until now, and as it stands; a text may be that of one in the bin, or erased before."""
+    given = sanitise(id_or_text).strip()
+    with suppress(NotFound):
+        seen = rooms.any(given)
+        rooms.touch()
+        return seen, rooms.any(seen.id)
+    seen, memory = change.meant(rooms, given)
+    if memory is not None:
+        return seen, memory
+    with rooms.db.read() as c:
+        out_of_use = erasure.out_of_use(c, given, rooms.namespaces)
+        grave = edges.tombstone(c, rooms.options.namespace, norm_hash(given))
+    if out_of_use is None and grave is not None:
+        with suppress(NotFound):
+            out_of_use = rooms.any(grave)
+    return None, out_of_use
+
+
+def _look(rooms: Rooms, memory: Memory) -> Doomed:
+    """What goes with a memory; where it is masked here, also the entries in files that it stands for."""
+    true_texts = _true_texts(rooms, memory) if memory.flags else ()
+    with rooms.db.read() as c:
+        return erasure.look(c, memory, rooms.namespaces, also=true_texts)
+
+
+def _true_texts(rooms: Rooms, memory: Memory) -> tuple[str, ...]:
+    """Entries of the hot file and of its snapshots that are kept as this memory, with something masked."""
+    found: dict[str, None] = {}
+    files = [tier.path for tier in rooms.tiers.values()]
+    files += [path for path in (rooms.options.data_dir / SNAPSHOTS).rglob("*") if path.is_file()]
+    entries: dict[str, None] = {}
+    for path in files:
+        with suppress(HotFileError, OSError):
+            entries |= dict.fromkeys(parse(path.read_bytes(), path=str(path)).entries)
+    for entry in entries:
+        is_its_own = entry_hash(entry) == memory.file_hash
+        if is_its_own or norm_hash(as_kept(entry, rooms.options.gates).content) == memory.norm_hash:
+            found[entry] = None
+    return tuple(found)
+
+
+def _preview(rooms: Rooms, memory: Memory) -> answers.Erased:
+    """What would go, and where the text stands now."""
+    doomed = _look(rooms, memory)
+    searched = traces.search(_files(rooms), erasure.all_traces(doomed))
+    done = Outcome(memory_id=memory.id, doomed=doomed, removed=dict(doomed.counts), searched=searched)
+    return receipt.preview(done, memory, rooms.options)
+
+
+def _erase(rooms: Rooms, memory: Memory, actor: str) -> answers.Erased:
+    doomed = _look(rooms, memory)
+    removed: dict[str, int] = {}
+    if memory.residence == "hot":
+        change.forget(rooms, memory.id, actor=actor)
+        removed["hot_entries"] = 1
+    memory = rooms.any(memory.id)
+    with rooms.db.read() as c:
+        doomed = erasure.look(c, memory, rooms.namespaces, also=doomed.texts)
+    removed |= _scrub_files(rooms, doomed)
+    removed |= _scrub_copies(rooms, doomed)
+    cause = rooms.cause(actor, "user")
+    with rooms.db.write() as c:
+        turn.claim(c, memory, cause.at)
+        doomed = erasure.look(c, memory, rooms.namespaces, also=doomed.texts)
+        removed["history_of_others"] = transition.erase(c, doomed, cause, rooms.namespaces)
+        left = erasure.traces_of(c, doomed)
+    _let_go(rooms)
+    done = Outcome(memory_id=memory.id, doomed=doomed, removed={**doomed.counts, **removed})
+    done.remark = "" if doomed.passages else "too_short"
+    return _verify(rooms, done, left)
+
+
+def _scrub_files(rooms: Rooms, doomed: Doomed) -> dict[str, int]:
+    """Take the text out of sidecars, snapshots, and what dead processes left in our folders."""
+    keys = {entry_hash(text) for text in doomed.texts} | {memory.entry_key for memory in doomed.memories}
+    for tier in rooms.tiers.values():
+        with suppress(HotFileError):  # the search afterwards tells what is left
+            if keys & tier.look().sidecar.entries.keys():
+                tier.prune(rooms.clock())
+    own = {holder.entry_hash for holder in doomed.holders}
+    unwanted = Unwanted(
+        is_copy=lambda entry: entry_hash(entry) in keys or norm_hash(entry) in doomed.hashes,
+        spares=lambda entry: entry_hash(entry) in own,
+        passages=doomed.passages,
+        mark=ERASED,
+    )
+    needles = [trace.needle for trace in erasure.all_traces(doomed)]
+    folders = [rooms.options.hot_dir, rooms.options.data_dir]
+    return {
+        "snapshots": scrub.scrub_snapshots(rooms.options.data_dir / SNAPSHOTS, unwanted),
+        "leftovers": scrub.drop_leftovers(folders, lambda data: any(needle in data for needle in needles)),
+    }
+
+
+def _scrub_copies(rooms: Rooms, doomed: Doomed) -> dict[str, int]:
+    """Erase from copies of the database too. One that cannot be used is found by the search, if it holds the text."""
+    went = 0
+    for path in sorted(rooms.options.data_dir.glob(UPGRADE_COPIES)):
+        with suppress(StoreError):
+            went += erasure.erase_in_copy(path, doomed, rooms.namespaces) > 0
+    return {"upgrade_copies": went}
+
+
+def _let_go(rooms: Rooms) -> None:
+    """Let this process forget it as well: vectors that are kept, and the index of the living."""
+    rooms.embedding.forget_kept()
+    if rooms.index:
+        with rooms.db.read() as c, rooms.index.current(c):
+            pass
+
+
+def _finish(rooms: Rooms, memory: Memory, given: str) -> answers.Erased:
+    """Finish an erasure that was interrupted, or had to wait. Who gives the text again has it searched for."""
+    texts = (given,) if given != memory.id else ()
+    doomed = Doomed(memories=(memory,), texts=texts)
+    removed = _scrub_files(rooms, doomed) | _scrub_copies(rooms, doomed)
+    with rooms.db.read() as c:
+        left = erasure.traces_of(c, doomed)
+    done = Outcome(memory_id=memory.id, doomed=doomed, removed=removed, remark="" if texts else "text_unknown")
+    return _verify(rooms, done, left)
+
+
+def _verify(rooms: Rooms, done: Outcome, left: list[Trace]) -> answers.Erased:
+    """Write the database anew, cut its log, and search every file."""
+    done.kept_by = _clear_disk(rooms)
+    done.searched = traces.search(_files(rooms), left)
+    return receipt.of(done, ours=_ours(rooms), options=rooms.options)
+
+
+def _clear_disk(rooms: Rooms) -> str:
+    try:
+        first = rooms.db.cut_log(wait_s=LONGEST_WAIT_S)
+        rooms.db.rebuild()
+        return "" if rooms.db.cut_log(wait_s=LONGEST_WAIT_S if first else 0.0) else "reader_open"
+    except StoreError:
+        return "not_rebuilt"
+
+
+def _files(rooms: Rooms) -> list[Path]:
+    return traces.files_below(rooms.options.data_dir, rooms.options.hot_dir)
+
+
+def _ours(rooms: Rooms) -> frozenset[Path]:
+    """Files that we write: what stands in one of them is not erased yet."""
+    data = rooms.options.data_dir
+    log = rooms.db.path.with_name(rooms.db.path.name + "-wal")
+    copies = [*data.glob(UPGRADE_COPIES), *(data / SNAPSHOTS).rglob("*")]
+    return frozenset({rooms.db.path, log, *copies})

@@ -1,0 +1,86 @@
+"""What an erasure answers: what went, what was searched, and whoever still has the text."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from memorycore import answers, messages
+from memorycore.domain.memory import Memory
+from memorycore.options import CoreOptions
+from memorycore.store.erasure import Doomed
+from memorycore.store.traces import Searched
+
+
+@dataclass(slots=True, kw_only=True)
+class Outcome:
+    """How far an erasure came.
+
+    ``kept_by``: a code that says who keeps the text on the disk; empty when nobody does. ``remark``: a code that says
+    why the files were not searched for the text.
+    """
+
+    memory_id: str
+    doomed: Doomed
+    removed: dict[str, int] = field(default_factory=dict[str, int])
+    kept_by: str = ""
+    remark: str = ""
+    searched: Searched | None = None
+
+
+def candidates(found: answers.Changed) -> answers.Erased:
+    """Nothing was erased: these are the memories that the words may have meant."""
+    return {"status": "candidates", "erased": False, "candidates": found.get("candidates", [])}
+
+
+def preview(done: Outcome, memory: Memory, options: CoreOptions) -> answers.Erased:
+    """What would go, and which files hold the text now."""
+    answer = _told(done, options)
+    answer["tier"] = "bin" if memory.state == "trashed" else "hot" if memory.residence == "hot" else "cold"
+    answer["dry_run"] = True
+    return answer
+
+
+def of(done: Outcome, *, ours: frozenset[Path], options: CoreOptions) -> answers.Erased:
+    """The receipt. Erased is what stands in none of our files any more; copies elsewhere are only named."""
+    found = done.searched.found if done.searched else ()
+    in_ours = any(path in ours for path, _ in found)
+    answer = _told(done, options)
+    answer["erased"] = not done.kept_by and not in_ours
+    answer["status"] = "erased" if answer["erased"] else "pending"
+    if not answer["erased"]:
+        answer["finish"] = f"memorycore forget {done.memory_id} --erase"
+    return answer
+
+
+def _told(done: Outcome, options: CoreOptions) -> answers.Erased:
+    doomed, searched = done.doomed, done.searched
+    answer: answers.Erased = {"status": "erased", "erased": False, "id": done.memory_id}
+    answer["removed"] = {place: count for place, count in done.removed.items() if count}
+    if doomed.ids[1:]:
+        answer["also"] = list(doomed.ids[1:])
+    if searched:
+        answer["searched"] = {"files": searched.files, "bytes": searched.size_bytes}
+        answer["remaining"] = [{"file": str(path), "form": form} for path, form in searched.found]
+        if searched.unread:
+            answer["unread"] = [str(path) for path in searched.unread]
+    if doomed.holders:
+        answer["held_by"] = [{"id": holder.id, "state": holder.state} for holder in doomed.holders]
+    if doomed.elsewhere:
+        answer["elsewhere"] = doomed.elsewhere
+    answer["reasons"] = [messages.reason(code, options.language, **facts) for code, facts in _remarks(done)]
+    return answer
+
+
+def _remarks(done: Outcome) -> Iterator[tuple[str, dict[str, object]]]:
+    doomed = done.doomed
+    if done.kept_by:
+        yield done.kept_by, {}
+    if doomed.holders:
+        yield "held_by_others", {"count": len(doomed.holders)}
+    if doomed.elsewhere:
+        yield "held_elsewhere", {"count": doomed.elsewhere}
+    if done.remark:
+        yield done.remark, {}
+    if done.searched and done.searched.found:
+        yield "found_in_files", {"count": len({path for path, _ in done.searched.found})}
+    yield "hash_kept", {}
