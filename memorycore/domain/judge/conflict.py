@@ -33,8 +33,10 @@ def _slot(run: Run, case: Case) -> str:
         return "frequency"
     if _listed(run, words_of("frequency", "words")):
         return "scope"
-    if _all(run, {"contrast"}) and run.before is not None and any(
-        are_opposite(one.key, other.key) for one in run.old for other in run.new
+    if (
+        _all(run, {"contrast"})
+        and run.before is not None
+        and any(are_opposite(one.key, other.key) for one in run.old for other in run.new)
     ):
         return "polarity"
     if run.in_subject and {"all", "only"} <= case.old.quantifiers ^ case.new.quantifiers:

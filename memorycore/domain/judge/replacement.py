@@ -1,0 +1,152 @@
+"""One thing stands in the new text for another in the old: another value of a slot, or another fact."""
+
+import re
+
+from memorycore.domain.judge.alignment import Run
+from memorycore.domain.judge.case import Case, differing, snippet
+from memorycore.domain.judge.conflict import VALUES, slot_of
+from memorycore.domain.judge.period import is_finer_date, later
+from memorycore.domain.judge.relations import words_of
+from memorycore.domain.judge.verdict import Evidence, Verdict, evidence, verdict
+
+_CLOSE = 0.3
+_COVERED = 0.6
+_APART = frozenset({"subject", "condition", "period", "attribute"})
+_TYPED = frozenset({"number", "time", "date", "unit", "code", "timezone"})
+_ON_OCCASION = frozenset({"number", "unit", "value", "object", "many", "name"})
+_CLAUSE_END = re.compile(r"[,;:]")
+
+
+def one_thing_for_another(case: Case) -> Verdict | None:
+    """``supersedes`` or ``disputes`` when one slot has another value, ``different`` when something else is meant."""
+    replaced = case.diff.of("replaced")
+    if not replaced:
+        return _ended(case)
+    if not case.diff.shared or (case.overlap < _CLOSE and not _says_what_it_is(case)):
+        return None
+    signs = [slot_of(run, case) for run in replaced]
+    return (
+        _told_more_closely(case, replaced)
+        or _of_a_stranger(case, replaced)
+        or _ends_another(case, replaced)
+        or _as_of_later(case, signs)
+        or _roles_moved(case)
+        or _several(case, replaced, signs)
+        or _one_slot(case, _deciding(signs, replaced, case))
+    )
+
+
+def other_subject(case: Case) -> Verdict:
+    """The new text speaks of somebody or something that the old one does not name, or of an occasion."""
+    words = evidence("subject", new=snippet(case.strangers, case.new))
+    occasion = all(term.kind == "date" or term.key in words_of("occasion", "words") for term in case.strangers)
+    in_front = case.new.tokens[0].kind in {"prep", "contrast", "date"}
+    sign = evidence("period", new=words.new) if occasion else words
+    return Verdict(relation="different", evidence=(sign,), limited=occasion or in_front)
+
+
+def _told_more_closely(case: Case, replaced: tuple[Run, ...]) -> Verdict | None:
+    if case.change is not None or case.diff.of("removed") or not all(map(is_finer_date, replaced)):
+        return None
+    return verdict("refines", *(differing("detail", run, case) for run in replaced))
+
+
+def _of_a_stranger(case: Case, replaced: tuple[Run, ...]) -> Verdict | None:
+    if not case.strangers or any(run.in_subject for run in replaced) or later(case) is not None:
+        return None
+    return other_subject(case)
+
+
+def _ends_another(case: Case, replaced: tuple[Run, ...]) -> Verdict | None:
+    """It is over, but with something else: takes aspirin, no longer takes ibuprofen."""
+    instead = any(case.said_newly(cue) for cue in ("now", "change", "swap", "correction", "since"))
+    goes_on = any(token.kind == "conj" and token.key == "but" for token in case.new.tokens)
+    clauses = [part for part in _CLAUSE_END.split(case.new.text.rstrip(". ")) if part]
+    if not case.said_newly("end") or instead or goes_on or len(clauses) > 1:
+        return None
+    return verdict("different", differing("other_negation", replaced[0], case))
+
+
+def _as_of_later(case: Case, signs: list[Evidence]) -> Verdict | None:
+    """Both say as of when they hold, and the new one is later."""
+    newer = later(case)
+    codes = {sign.code for sign in signs}
+    if newer is None:
+        return None
+    if codes == {"period"}:
+        return verdict("supersedes", newer)
+    if case.change is not None and not codes & {"subject", "condition"}:
+        return verdict("supersedes", case.change, newer)
+    return None
+
+
+def _roles_moved(case: Case) -> Verdict | None:
+    if case.diff.moved and not case.change:
+        return verdict("different", evidence("role", case.old.text, case.new.text))
+    return None
+
+
+def _several(case: Case, replaced: tuple[Run, ...], signs: list[Evidence]) -> Verdict | None:
+    """More than one slot differs, or a subject: another fact, unless somebody took over from somebody."""
+    if _deciding(signs, replaced, case) is not None:
+        return None
+    known = {sign.code for sign in signs} & {"subject", "condition", "period"}
+    return _person_replaced(case, replaced, signs) or verdict("different", *signs, undecided=not known)
+
+
+def _one_slot(case: Case, sign: Evidence | None) -> Verdict | None:
+    if sign is None:
+        return None
+    change = None if case.said_newly("also") else case.change
+    if sign.code in VALUES:
+        change = change or (None if case.said_newly("also") else later(case))
+        return verdict("supersedes", change, sign) if change else verdict("disputes", sign)
+    if sign.code in {"many", "object", "action"} and change:
+        return verdict("supersedes", change, sign)
+    return verdict("different", sign, undecided=sign.code in {"object", "action"})
+
+
+def _deciding(signs: list[Evidence], runs: tuple[Run, ...], case: Case) -> Evidence | None:
+    """The slot that decides, None when what differs is not one slot."""
+    codes = {sign.code for sign in signs}
+    if codes & _APART or (len(runs) > 1 and _other_occasion(runs, codes, case)):
+        return None
+    values = [sign for sign in signs if sign.code in VALUES]
+    if len(runs) == 1 or codes <= _TYPED:
+        return signs[0]
+    return values[0] if len(values) == len(signs) else None
+
+
+def _other_occasion(runs: tuple[Run, ...], codes: set[str], case: Case) -> bool:
+    """Another number on another day, or at another time of day, is another fact."""
+    if not codes & _ON_OCCASION:
+        return False
+    event = any(term.key in words_of("event", "verbs") for term in case.new.content)
+    occasions = words_of("occasion", "words")
+    return ("date" in codes and event) or any(term.key in occasions for run in runs for term in (*run.old, *run.new))
+
+
+def _person_replaced(case: Case, runs: tuple[Run, ...], signs: list[Evidence]) -> Verdict | None:
+    """Somebody else does now what one did: only the name in front differs, and a word says that it changed."""
+    if len(runs) != 1 or signs[0].code != "subject" or case.change is None or case.diff.of("added"):
+        return None
+    if all(term.kind in {"name", "name?", "char"} for term in (*runs[0].old, *runs[0].new)):
+        return verdict("supersedes", case.change, signs[0])
+    return None
+
+
+def _says_what_it_is(case: Case) -> bool:
+    """What stands before the predicate is the same in both, and both say what it is."""
+    old, new = ([term.key for term in one.content if term.subject] for one in (case.old, case.new))
+    both = all(any(token.kind == "be" for token in one.tokens) for one in (case.old, case.new))
+    return bool(old) and old == new and both
+
+
+def _ended(case: Case) -> Verdict | None:
+    """The old statement is said again with a word that it is over."""
+    if not case.strong_change or case.change is None:
+        return None
+    covered = len(case.diff.shared) / max(1, len(case.old.content))
+    if covered >= _COVERED or (case.shared_predicate and case.overlap >= _CLOSE):
+        return verdict("supersedes", case.change, evidence("shared", snippet(case.new.content[:1], case.new)))
+    return None
