@@ -70,6 +70,7 @@ PolicyWord = Annotated[str, OneOf(POLICIES)]
 ScopeWord = Annotated[str, OneOf(SCOPES)]
 TierWord = Annotated[str, OneOf(("hot", "cold"))]
 TargetWord = Annotated[str, OneOf(TARGETS)]
+KeepWord = Annotated[str, OneOf(("old", "new", "both"))]
 BothWord = Annotated[str, OneOf((*TARGETS, "both"))]
 YesNoWord = Annotated[str, OneOf(("yes", "no")), BeforeValidator(_as_yes_or_no)]
 MaxBytes = Annotated[int, Field(description=f"Most bytes of the answer, {LEAST_BYTES} at least")]
@@ -182,6 +183,15 @@ class Inspect(Ask):
 class Undo(Ask):
     event: int = Field(NO_EVENT, description="Number of the event")
     last: bool = Field(default=False, description="Instead: the last automatic change, or else the last change")
+    run: str = Field("", description="Instead: all that one call did; its id stands in answers as run")
     since: str = Field("", description="Instead: all that was automatic from then on, such as 1h, 2d or an ISO date")
+    dry_run: DryRun = False
+    max_bytes: MaxBytes = DEFAULT_REPORT_BYTES
+
+
+class Review(Ask):
+    number: str = Field("", description="Which one, such as d12; left out: the list")
+    keep: KeepWord = Field("", description="Of two texts, what the user wants to keep")
+    accept: YesNoWord = Field("", description="Of a text alone; yes: let it in as data, or leave the entry; no: bin")
     dry_run: DryRun = False
     max_bytes: MaxBytes = DEFAULT_REPORT_BYTES
