@@ -312,21 +312,6 @@ class Status(TypedDict):
     foreign: list[str]
 
 
-class Story(TypedDict):
-    """Everything about one memory."""
-
-    id: str
-    content: str
-    state: str
-    residence: str
-    tier: Tier
-    fields: dict[str, object]
-    revisions: list[dict[str, object]]
-    events: list[dict[str, object]]
-    vector: str
-    refs: list[str]
-
-
 class Binned(TypedDict):
     id: str
     content: str
@@ -480,7 +465,7 @@ class Review(TypedDict):
 
 
 class Decided(TypedDict):
-    """What became of a decision. ``before`` is the text that went, ``after`` the one that holds; ``id`` is its memory."""
+    """What became of a decision. ``before`` is the text that went, ``after`` the one that holds; ``id`` is of that."""
 
     status: DecisionStatus
     number: str

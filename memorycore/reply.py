@@ -5,13 +5,10 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from memorycore import answers, reply_recall
-from memorycore.domain.memory import Event, Memory, format_time
-from memorycore.store.memories import source_fields
+from memorycore.domain.memory import Memory, format_time
 
 if TYPE_CHECKING:
     from memorycore.search import SearchResult
-
-_TIMES = ("created_at", "updated_at", "occurred_at", "valid_from", "valid_until", "last_used_at", "trashed_at")
 
 
 def changed(
@@ -55,53 +52,6 @@ def candidates(result: "SearchResult", rows: Mapping[int, Memory]) -> answers.Ch
                 item["weak"] = True
             likely.append(item)
     return {"status": "candidates", "candidates": likely}
-
-
-def story(memory: Memory, revisions: list[dict[str, object]], events: Sequence[Event], vector: str) -> answers.Story:
-    return {
-        "id": memory.id,
-        "content": memory.content,
-        "state": memory.state,
-        "residence": memory.residence,
-        "tier": _tier(memory),
-        "fields": fields_of(memory),
-        "revisions": revisions,
-        "events": [
-            {
-                "at": format_time(event.at),
-                "action": event.action,
-                "actor": event.actor,
-                "reason": event.reason,
-                **event.facts,
-            }
-            for event in events
-        ],
-        "vector": vector,
-        "refs": list(memory.refs),
-    }
-
-
-def _tier(memory: Memory) -> answers.Tier:
-    if memory.state == "active":
-        return "hot" if memory.residence == "hot" else "cold"
-    return "bin" if memory.state == "trashed" else "none"
-
-
-def fields_of(memory: Memory) -> dict[str, object]:
-    """All fields of a memory as JSON values, without those that are empty."""
-    values: dict[str, object] = {
-        name: getattr(memory, name)
-        for name in (
-            "namespace", "kind", "policy", "target", "pinned", "importance", "importance_given", "confidence",
-            "surprise", "use_count", "author", "authority", "session_id", "scope", "origin", "trash_reason", "version",
-        )
-    }  # fmt: skip
-    values |= {name: format_time(getattr(memory, name)) for name in _TIMES}
-    values |= {"protected": list(memory.protected), "tags": list(memory.tags)}
-    if memory.source is not None:
-        values["source"] = source_fields(memory.source)
-    values = {name: round(value, 4) if isinstance(value, float) else value for name, value in values.items()}
-    return {name: value for name, value in values.items() if value not in (None, "", [], False)}
 
 
 def binned(items: Sequence[Memory], keep: timedelta) -> answers.Bin:

@@ -53,7 +53,7 @@ def recalled(
 
 def _note(found: list[answers.Found], beside: Beside, language: Language) -> str:
     notes: list[str] = []
-    if any("disputed_with" in item for item in found):
+    if any("disputed_with" in item and "weak" not in item for item in found):
         notes.append(messages.text("note.disputed", language))
     events = [beside.revived[item["id"]] for item in found if item["id"] in beside.revived]
     if events:

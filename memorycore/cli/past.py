@@ -80,7 +80,7 @@ def show_history(shell: Shell, answer: "History") -> None:
 
 
 def _facts(shell: Shell, line: "HistoryLine") -> str:
-    from memorycore.cli.shown import minute
+    from memorycore.cli.layout import minute
 
     facts = [
         minute(line["at"]),

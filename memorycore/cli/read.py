@@ -171,9 +171,9 @@ def inspect(memory_id: MemoryId, *, json: Json = False) -> None:
     if json:
         shell.emit(answer)
         return
-    from memorycore.cli import shown
+    from memorycore.cli import shown_story
 
-    shown.story(shell, answer)
+    shown_story.story(shell, answer)
 
 
 def trash(*, json: Json = False) -> None:

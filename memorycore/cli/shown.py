@@ -1,7 +1,6 @@
 """Answers as a person reads them: short sentences, aligned columns, no boxes, nothing that colour alone says."""
 
 import re
-from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rich.cells import cell_len
@@ -14,16 +13,15 @@ from memorycore.cli.layout import (
     dim,
     facts_line,
     inside,
-    minute,
-    pairs,
     point,
     sentence_of,
     thousands,
-    value_of,
 )
 from memorycore.cli.shown_recall import found as shown_found
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from rich.console import RenderableType
 
     from memorycore.answers import (
@@ -34,7 +32,6 @@ if TYPE_CHECKING:
         Changed,
         HotUsage,
         Status,
-        Story,
     )
     from memorycore.cli.bulk import Bad
     from memorycore.cli.shell import Shell
@@ -136,32 +133,6 @@ def _flag(shell: "Shell", code: str) -> str:
         return shell.word("scanner", rule=code.removeprefix("scanner_"))
     own = f"audit.{code}"
     return shell.word(own if messages.has(own, shell.language) else code)
-
-
-def story(shell: "Shell", answer: "Story") -> None:
-    shell.out.print(Text(answer["content"], style="bold"))
-    facts: dict[str, object] = {
-        "id": answer["id"], "state": answer["state"], "residence": answer["residence"], **answer["fields"],
-        "refs": answer["refs"], "vector": answer["vector"],
-    }  # fmt: skip
-    rows = [(name, value_of(value)) for name, value in facts.items() if value not in (None, "", [], ())]
-    shell.out.print(inside(columns(*rows)))
-    if answer["revisions"]:
-        shell.out.print(Text(shell.word("say.revisions"), style="bold"))
-        earlier = ((minute(item.get("from")), str(item.get("content", ""))) for item in answer["revisions"])
-        shell.out.print(inside(columns(*earlier)))
-    if answer["events"]:
-        shell.out.print(Text(shell.word("say.events"), style="bold"))
-        shell.out.print(inside(columns(*(_event(shell, item) for item in answer["events"]))))
-
-
-def _event(shell: "Shell", item: Mapping[str, object]) -> tuple[str, str]:
-    said = {"at", "action", "actor", "reason"}
-    action = f"event.{item.get('action')}"
-    what = shell.word(action) if messages.has(action, "en") else str(item.get("action"))
-    rest = pairs({name: value for name, value in item.items() if name not in said})
-    facts = (what, str(item.get("actor", "")), str(item.get("reason", "")), rest)
-    return minute(item.get("at")), " · ".join(fact for fact in facts if fact)
 
 
 def binned(shell: "Shell", answer: "Bin") -> None:

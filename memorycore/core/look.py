@@ -4,25 +4,35 @@ import json
 from collections.abc import Iterator
 from datetime import timedelta
 
-from memorycore import answers, messages, overview, reply, transfer
-from memorycore.core.rooms import Rooms
+from memorycore import answers, answers_story, messages, overview, reply, reply_story, transfer
+from memorycore.core import history
+from memorycore.core.rooms import MOST_RESULTS, Rooms
 from memorycore.domain.memory import Memory, Target
 from memorycore.errors import HotFileError
 from memorycore.govern import audit as entries
 from memorycore.hot.tier import HotTier
-from memorycore.store import memories
+from memorycore.reply_story import Known
+from memorycore.store import edges, memories
 from memorycore.store import vectors as vector_rows
 
 
-def inspect(rooms: Rooms, memory_id: str) -> answers.Story:
-    """Everything about one memory: fields, earlier texts, events, vector."""
+def inspect(rooms: Rooms, memory_id: str) -> answers_story.Story:
+    """Everything about one memory: fields, how it stands to others, earlier texts, events, vector."""
     rooms.touch()
     memory = rooms.any(memory_id)
+    told = history.history(rooms, memory_id=memory.id, limit=MOST_RESULTS)["events"]
     with rooms.db.read() as c:
-        revisions = memories.revisions(c, memory)
-        events = memories.events(c, memory.id, rooms.namespaces)
-        vector = vector_rows.state_of(c, memory.seq)
-    return reply.story(memory, revisions, events, vector)
+        joined = edges.of(c, memory.id, rooms.namespaces)
+        ends = [(edge, edge.dst if edge.src == memory.id else edge.src) for edge in joined]
+        others = {other: memories.by_id(c, other, rooms.namespaces) for _, other in ends}
+        known = Known(
+            revisions=memories.revisions(c, memory),
+            events=memories.events(c, memory.id, rooms.namespaces),
+            lines={line["event"]: line for line in told},
+            links=[(edge, found) for edge, other in ends if (found := others[other]) is not None],
+            vector=vector_rows.state_of(c, memory.seq),
+        )
+    return reply_story.story(memory, known, rooms.options)
 
 
 def trash(rooms: Rooms) -> answers.Bin:

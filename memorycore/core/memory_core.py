@@ -5,7 +5,7 @@ from datetime import datetime
 from itertools import islice
 from typing import Self, Unpack
 
-from memorycore import answers, overview, reply_store
+from memorycore import answers, answers_story, overview, reply_store
 from memorycore.cold.local import LocalColdStore
 from memorycore.core import change, erase, history, look, recall, review, second_look, undo
 from memorycore.core.review import Choice
@@ -223,7 +223,7 @@ class MemoryCore:
         """
         return undo.undo_events(self.rooms, actor=actor, event=event, last=last, run=run, since=since, dry_run=dry_run)
 
-    def inspect(self, memory_id: str) -> answers.Story:
+    def inspect(self, memory_id: str) -> answers_story.Story:
         """Everything about one memory: fields, earlier texts, events, vector.
 
         Raises:

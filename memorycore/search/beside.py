@@ -26,7 +26,7 @@ def beside_their_opposites(sought: Sought, hits: Sequence[Hit], allowed: Mask) -
     """The hits with what they contradict directly beside them, also where it ranked lower or not at all.
 
     Only open disputes count, and nothing is shown that the caller may not see or did not ask for. What a result stands
-    for contradicts with it.
+    for contradicts with it. A weak result brings nothing with it.
     """
     stands_for = {memory_id: hit.id for hit in hits for memory_id in (*hit.same, hit.id)}
     opposites: dict[str, list[str]] = {}
@@ -37,7 +37,8 @@ def beside_their_opposites(sought: Sought, hits: Sequence[Hit], allowed: Mask) -
     if not opposites:
         return hits
     found = {hit.id: hit for hit in hits}
-    found |= {hit.id: hit for hit in _shown(sought, opposites.keys() - found, allowed)}
+    wanted = {other for hit in hits if not hit.weak for other in opposites.get(hit.id, ())}
+    found |= {hit.id: hit for hit in _shown(sought, wanted - found.keys(), allowed)}
     ordered: dict[str, Hit] = {}
     for hit in hits:
         together = [found[one] for one in dict.fromkeys((hit.id, *opposites.get(hit.id, ()))) if one in found]

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 LOOKED_AT_PER_RESULT = 3
 MOST_LOOKED_AT = 30
-MOST_JUDGED = 12  # pairs; a verdict on texts that were never read before takes about a millisecond
+MOST_JUDGED = 24  # pairs; a verdict on texts that were never read before takes about a millisecond
 LONGEST = 400  # code points
 LEAST_OVERLAP = 0.5
 
@@ -39,9 +39,10 @@ def one_of_each(sought: Sought, hits: Sequence[Hit], top_k: int) -> list[Hit]:
     kept: list[Hit] = []
     left = MOST_JUDGED
     for hit in hits:
-        if len(kept) == top_k:
+        if len(kept) == top_k and not left:
             break
         likely = [one for one in kept if {hit.seq, one.seq} <= words.keys() and _alike(words[one.seq], words[hit.seq])]
+        likely.sort(key=lambda one: len(words[one.seq] ^ words[hit.seq]))
         repeated = None
         for one in likely[:left]:
             left -= 1
@@ -49,7 +50,7 @@ def one_of_each(sought: Sought, hits: Sequence[Hit], top_k: int) -> list[Hit]:
                 repeated = one
                 break
         if repeated is None:
-            kept.append(hit)
+            kept += [hit] if len(kept) < top_k else []
         else:
             kept[kept.index(repeated)] = replace(repeated, same=(*repeated.same, hit.id))
     return kept
