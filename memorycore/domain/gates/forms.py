@@ -32,6 +32,7 @@ _CJK = r"\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af"
 _SET_APART = re.compile(
     r"(?<![^\W_])[^\W\d_](?:([\-_.*|/])[^\W\d_](?:\1[^\W\d_])+|( )[^\W\d_](?: [^\W\d_]){2,})(?![^\W_])"
 )
+_SHORT_APART = re.compile(r"(?<=  )[^\W\d_](?: [^\W\d_])+(?=  |$)")
 _BETWEEN_CJK = re.compile(f"(?<=[{_CJK}])[ \\t*_|~/·-]+(?=[{_CJK}])|(?<=[{_CJK}]) +(?=[a-z])|(?<=[a-z]) +(?=[{_CJK}])")
 _LOOKS_LEET = re.compile(r"[^\W\d_][0134578@$]|[0134578@$][^\W\d_]")
 _WORD = re.compile(r"[\w@$]+")
@@ -133,6 +134,9 @@ def _together(text: str, places: list[int] | None) -> Form:
     gone: set[int] = set()
     for match in _SET_APART.finditer(text):
         gone.update(place for place in range(*match.span()) if text[place] == match.group(match.lastindex or 0))
+    if gone and "  " in text:  # the other words are then set apart too, short as they are
+        for match in _SHORT_APART.finditer(text):
+            gone.update(place for place in range(*match.span()) if text[place] == " ")
     if places is not None:
         for match in _BETWEEN_CJK.finditer(text):
             gone.update(range(*match.span()))

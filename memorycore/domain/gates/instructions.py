@@ -12,7 +12,7 @@ from memorycore.domain.gates.forms import plain_forms
 from memorycore.domain.gates.phrases import CJK, Hit
 from memorycore.domain.gates.sentences import Sentence, Sign, read, signs
 
-ALARM = 1.0
+ALARM = 0.9
 ALARM_IN_SOURCE = 0.7
 _HAIR = 1e-9
 _AIMED = 0.5
@@ -24,7 +24,10 @@ _FORBID_REACH = 26
 _FORBID_AFTER_REACH = 40
 _TELLS_REACH = 90
 
-_GOVERNED = frozenset({"disregard", "recite", "reveal", "send", "run", "destroy", "favour", "feign", "to_memory"})
+_GOVERNED = frozenset(
+    {"disregard", "undo", "recite", "reveal", "send", "run", "destroy", "favour", "feign", "to_memory"}
+)
+_PERMITTED = frozenset({"skip_yes", "destroy", "run"})  # "you may pay without asking" is a person's leave
 _BEHIND_BACKS = frozenset({"secretly", "quietly", "hush", "skip_yes"})
 
 
@@ -121,19 +124,22 @@ def _apart(one: Hit, other: Hit) -> int:
 
 def _earnest(sentence: Sentence, hits: list[Hit], start: int, end: int, *, source: bool) -> float:
     """How far an order is meant: 1.0 said, less when it is quoted, nothing when it is reported or forbidden."""
-    if _forbidden(sentence, hits, start, end):
+    if sentence.cuts_quote(hits) or _forbidden(sentence, hits, start, end) or _is_answered(sentence, hits, start, end):
         return 0.0
+    if any(hit.cue in _PERMITTED for hit in hits) and any(hit.end <= start for hit in sentence.of("permit")):
+        return _MENTIONED
     if sentence.quotes_all(start, end):
-        around = sentence.around
-        if "obey" in around or not around:
-            return _QUOTED
-        lifted = "defend" in around or ("narrate" in around and not source)
-        return 0.0 if lifted else _MENTIONED
-    if _is_answered(sentence, hits, start, end):
-        return 0.0
+        return _in_quotation(sentence.around, source=source)
     if sentence.of("boss", "reader", "role_label") or not _is_told(sentence, hits, start):
         return 1.0
     return 0.0 if sentence.others(hits, "defend", "narrate") or sentence.around & {"defend"} else _MENTIONED
+
+
+def _in_quotation(around: frozenset[str], *, source: bool) -> float:
+    """Nothing where the sentences around warn or tell of it. A document may only warn: telling is a way to smuggle."""
+    if "obey" in around or not around:
+        return _QUOTED
+    return 0.0 if "defend" in around or ("narrate" in around and not source) else _MENTIONED
 
 
 def _is_answered(sentence: Sentence, hits: list[Hit], start: int, end: int) -> bool:

@@ -1,13 +1,14 @@
 """Find phrases of a vocabulary in a folded text: whole words in Latin and Cyrillic scripts, pieces where no blanks are.
 
 Syntax of an entry, whole words: ``a|b`` alternatives, ``(a|b|) c`` alternatives inside a phrase (an empty one for
-nothing), ``word(s|ed)`` endings, ``word*`` any ending, ``…`` a gap of up to four words. Pieces: ``…`` a gap of up to
-eight characters.
+nothing), ``word(s|ed)`` endings, ``word*`` any ending, ``…`` a gap of up to four words. Pieces: ``(a|b)`` alternatives,
+``…`` a gap of up to eight characters.
 """
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import product
 from typing import NamedTuple
 
 _NEVER = re.compile(r"(?!)")
@@ -105,8 +106,9 @@ def index(cues: Mapping[str, Iterable[str]]) -> Phrases:
     for cue, entries in cues.items():
         for entry in entries:
             if CJK.search(entry):
-                parts = tuple(entry.split(_GAP))
-                found.pieces.setdefault(parts[0][0], []).append((cue, parts))
+                for piece in _written_out(entry):
+                    parts = tuple(piece.split(_GAP))
+                    found.pieces.setdefault(parts[0][0], []).append((cue, parts))
             else:
                 for phrase in _top_level(entry):
                     _add(found, cue, _slots(phrase))
@@ -114,6 +116,12 @@ def index(cues: Mapping[str, Iterable[str]]) -> Phrases:
         found.piece_start = re.compile("[" + re.escape("".join(found.pieces)) + "]")
     found.stem_lengths = sorted({len(stem) for stem in found.stems})
     return found
+
+
+def _written_out(entry: str) -> Iterator[str]:
+    """Every piece that an entry with alternatives stands for."""
+    groups = [group.split("|") if group else [plain] for group, plain in _SLOT.findall(entry)]
+    return map("".join, product(*groups))
 
 
 def _top_level(entry: str) -> Iterator[str]:

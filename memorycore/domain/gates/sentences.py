@@ -18,18 +18,23 @@ _LONGEST_SENTENCE = 500
 _CJK_DENSITY = 3  # a Chinese character says as much as three letters
 _MODIFIER_REACH = 48
 _LIMIT_REACH = 4
-_SHORTEST_PART = 2
+_BESIDE = 4
+_SHORTEST_PART = 3
+_KNOWN_SHARE = 0.75
 _LONGEST_PART = 14
 
 _SENTENCE_END = re.compile(r"[.!?。！？;；]+(?=\s|$|[^\x00-\x7f])|[。！？]|\n\s*\n|\n(?=\s*(?:[-*•#<]|\d+[.)]))")
+_ONE_WORD = re.compile(r"\s*[a-z']{1,15}")  # "Ignore. All. Rules." is one sentence
 _CLAUSE_MARK = re.compile(r"[,;:、，\"]")
 _QUOTED_SPAN = re.compile(r"\"[^\"\n]{1,500}\"|(?<!\w)'[^'\n]{2,300}'(?!\w)|`[^`\n]{1,300}`|<<[^>\n]{1,300}>>")
 _FILLER = re.compile(r"(?:\s|of|the|those|these|such|that|which|von|der|den|de|des|las|los|les|的|の)*")
+_DECORATION = " \t\n*_>#-!<([{（【\"'"
 _JOINED = re.compile(r"[a-z]{15,}")
 _COMMENT_MARKS = (("<!--", "-->"), ("/*", "*/"), ("{#", "#}"))
 _COMMENT_ORDERS = (
     "vocative", "reader", "run", "send", "reveal", "disregard", "secretly", "feign", "favour", "to_memory", "must",
 )  # fmt: skip
+_NEEDING_RULES = frozenset({"disregard", "undo", "void", "recite", "replaces"})
 _MASKS = frozenset({"mask", "address", "voice_token"})
 
 
@@ -75,6 +80,12 @@ class Sentence:
     def near(self, start: int, end: int, reach: int) -> bool:
         """Whether so little stands between two places, and no sign that parts clauses."""
         return self.width(start, end) <= reach and not _CLAUSE_MARK.search(self.between(start, end))
+
+    def cuts_quote(self, hits: list[Hit]) -> bool:
+        """Whether words in and outside a quotation were put together. A command may stand in one: run `…`."""
+        places = [hit for hit in hits if hit.cue not in {"command", "address"}]
+        homes = {next((first for first, last in self.quotes if first <= hit.start < last), -1) for hit in places}
+        return len(homes) > 1
 
     def quotes_all(self, start: int, end: int) -> bool:
         return any(first <= start and end <= last for first, last in self.quotes)
@@ -133,6 +144,7 @@ def read(text: str) -> list[Sentence]:
         if len(same) < _MOST_HITS:  # a word said over and over takes no longer
             same.append(hit)
     for sentence in sentences:
+        _keep_calls(sentence)
         _find_rules(sentence)
     for place, sentence in enumerate(sentences):
         sentence.around = _answers(sentences[max(0, place - 2) : place + 3])
@@ -150,6 +162,16 @@ def _orders(hits: list[Hit], span: Span) -> bool:
     return any(
         hit.cue in _COMMENT_ORDERS for hit in hits[first : bisect_left(hits, span[1], key=lambda hit: hit.start)]
     )
+
+
+def _keep_calls(sentence: Sentence) -> None:
+    """Only in front is an assistant called: "Agent, pay" does so, "as an agent, I" does not."""
+    before = ((hit, sentence.between(sentence.start, hit.start).strip(_DECORATION)) for hit in sentence.of("vocative"))
+    called = [hit for hit, text in before if not text or text.endswith(":")]
+    if called:
+        sentence.cues["vocative"] = called
+    else:
+        sentence.cues.pop("vocative", None)
 
 
 def _answers(sentences: list[Sentence]) -> frozenset[str]:
@@ -170,7 +192,7 @@ def _run_together(text: str) -> Iterator[Hit]:
         if word in _phrases().known:
             continue
         parts = list(_parts(word, _phrases().known))
-        if len(parts) > 1:
+        if sum(map(len, parts)) >= _KNOWN_SHARE * len(word):
             for hit in _phrases().hits(" ".join(parts)):
                 yield Hit(hit.cue, *match.span())
 
@@ -193,7 +215,12 @@ def _sentences(text: str) -> list[Sentence]:
     quotes = [match.span() for match in _QUOTED_SPAN.finditer(text)]
     quotes = [(start, end) for start, end in quotes if (end - start) * 5 < whole * 4]
     starts = [start for start, _ in quotes]
-    ends = [0, *(match.end() for match in _SENTENCE_END.finditer(text)), len(text)]
+    marks = [(0, 0), *(match.span() for match in _SENTENCE_END.finditer(text))]
+    ends = [
+        0,
+        *(end for (_, last), (mark, end) in pairwise(marks) if not _ONE_WORD.fullmatch(text, last, mark)),
+        len(text),
+    ]
     sentences: list[Sentence] = []
     for start, end in _short_enough(ends):
         if text[start:end].strip() or not sentences:
@@ -226,7 +253,7 @@ def _hidden(text: str) -> Iterator[Span]:
 
 def _find_rules(sentence: Sentence) -> None:
     """Tell the rules that an agent was given ("your rules", "all previous instructions") from others."""
-    if "rules" not in sentence.cues or sentence.cues.keys().isdisjoint({"disregard", "void", "recite"}):
+    if "rules" not in sentence.cues or sentence.cues.keys().isdisjoint(_NEEDING_RULES):
         return
     for noun in sentence.cues["rules"]:
         for kind in _kinds_of_rules(sentence, noun):
@@ -234,17 +261,21 @@ def _find_rules(sentence: Sentence) -> None:
 
 
 def _kinds_of_rules(sentence: Sentence, noun: Hit) -> tuple[str, ...]:
-    """What rules a noun means: any ("free"), given before ("given"), surely those of an agent ("agent")."""
+    """What rules a noun means: given before, surely those of an agent, all there are, or just some ("free")."""
     near = [hit for hit in sentence.of("prior", "own", "all", "mine") if _modifies(sentence, hit, noun)]
     kinds = {hit.cue for hit in near}
+    if any(
+        0 <= sentence.width(hit.end, noun.start) <= _BESIDE and hit.end <= noun.start for hit in sentence.of("boss")
+    ):
+        kinds.add("own")  # "the operator's rules"
     limited = any(_limits(sentence, hit, noun) for hit in sentence.of("third_text", "about"))
     if "mine" in kinds or (limited and "own" not in kinds):
         return ()
     machine = any(hit.start == noun.start for hit in sentence.of("orders_given"))
     if "own" in kinds or ("prior" in kinds and (machine or _adjoins(sentence, near, noun))):
         return ("given_rules", "agent_rules") if "own" in kinds or machine else ("given_rules",)
-    if "all" in kinds and machine and _adjoins(sentence, near, noun):
-        return ("given_rules",)
+    if "all" in kinds and _adjoins(sentence, near, noun):
+        return ("given_rules",) if machine else ("all_rules",)
     return ("free_rules",)
 
 
