@@ -9,15 +9,20 @@ from hypothesis import strategies as st
 from memorycore.domain.judge import judge
 
 DATA = Path(__file__).parents[1] / "data"
-SENTENCES = sorted({
-    text
-    for name in ("judge.jsonl", "judge_more.jsonl")
-    for line in (DATA / name).read_text(encoding="utf-8").splitlines()
-    for text in (json.loads(line)["old"], json.loads(line)["new"])
-})
+SENTENCES = sorted(
+    {
+        text
+        for name in ("judge.jsonl", "judge_more.jsonl")
+        for line in (DATA / name).read_text(encoding="utf-8").splitlines()
+        for text in (json.loads(line)["old"], json.loads(line)["new"])
+    }
+)
 DESTRUCTIVE = {"same", "refines", "supersedes"}
 NUMBERED = [text for text in SENTENCES if any(map(str.isdecimal, text))]
-LIMITS = {"en": ("This time, ", "Today, ", "For this repo, ", "Temporarily, "), "zh": ("这次", "今天", "暂时", "本项目里")}
+LIMITS = {
+    "en": ("This time, ", "Today, ", "For this repo, ", "Temporarily, "),
+    "zh": ("这次", "今天", "暂时", "本项目里"),
+}
 
 sentences = st.sampled_from(SENTENCES)
 text = st.text(max_size=200) | sentences
@@ -63,8 +68,9 @@ def test_another_digit_is_never_merged(one: str, data: st.DataObject) -> None:
 
 
 SWAPS = [
-    (" is ", " is not "), (" are ", " are not "), (" has ", " has no "), (" must ", " must not "), (" may ", " may not "),
-    (" likes ", " does not like "), (" lives ", " does not live "), (" kg", " g"), ("minutes", "hours"), ("days", "weeks"),
+    (" is ", " is not "), (" are ", " are not "), (" has ", " has no "), (" must ", " must not "),
+    (" may ", " may not "), (" likes ", " does not like "),
+    (" lives ", " does not live "), (" kg", " g"), ("minutes", "hours"), ("days", "weeks"),
     ("euros", "dollars"), ("GB", "MB"), ("喜欢", "不喜欢"), ("必须", "不必"), ("可以", "不可以"), ("分钟", "小时"),
     ("公斤", "斤"), ("厘米", "毫米"), ("元", "美元"),
 ]  # fmt: skip

@@ -41,7 +41,9 @@ def test_nothing_is_same_when_a_number_unit_name_date_negation_or_subject_differ
     merged = [
         row["id"]
         for row, found in judged("judge.jsonl")
-        if row["key"] in slots and row["relation"] in {"different", "disputes"} and found.relation in {"same", "refines"}
+        if row["key"] in slots
+        and row["relation"] in {"different", "disputes"}
+        and found.relation in {"same", "refines"}
     ]
     assert merged == []
 
@@ -49,7 +51,9 @@ def test_nothing_is_same_when_a_number_unit_name_date_negation_or_subject_differ
 @pytest.mark.parametrize(("name", "labels", "changes"), [("judge.jsonl", 0.90, 0.92), ("judge_more.jsonl", 0.93, 0.95)])
 def test_labels_are_right(name: str, labels: float, changes: float) -> None:
     found = judged(name)
-    wrong = [(row["id"], row["relation"], verdict.relation) for row, verdict in found if row["relation"] != verdict.relation]
+    wrong = [
+        (row["id"], row["relation"], verdict.relation) for row, verdict in found if row["relation"] != verdict.relation
+    ]
     assert share([row["relation"] == verdict.relation for row, verdict in found]) >= labels, wrong
     conflicts = [verdict for row, verdict in found if row["relation"] in {"supersedes", "disputes"}]
     assert share([verdict.relation in {"supersedes", "disputes"} for verdict in conflicts]) >= changes, wrong

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
 
+from memorycore.domain.assertion.predicate import in_their_roles, predicate_place
 from memorycore.domain.assertion.tokens import Token, scan
 from memorycore.domain.assertion.words import concepts_in, table
 from memorycore.domain.text import normalise_for_compare
@@ -74,8 +75,8 @@ class Assertion:
 def assertion_of(text: str) -> Assertion:
     """Read a text. Never fails; texts beyond ``READ_CHARS`` are read up to there."""
     found, levelled, language = scan(text[:READ_CHARS])
-    tokens = _with_needless(_with_frequencies(_with_nouns(found, language)))
-    head = _predicate(tokens, language)
+    tokens = in_their_roles(found, language)
+    head = predicate_place(tokens, language)
     return Assertion(
         text=levelled,
         form=normalise_for_compare(text),
@@ -115,153 +116,6 @@ def _is_past(tokens: list[Token]) -> bool:
         if token.kind == "be":
             return True
     return False
-
-
-def _predicate(tokens: list[Token], language: str) -> int:
-    """Index of the token where the predicate begins."""
-    if language in {"ja", "ko"}:
-        return _after_topic(tokens)
-    for place, token in enumerate(tokens):
-        if language == "zh" and place and token.kind == "quantifier" and token.key == "only":
-            return place
-        if language == "zh" and _is_compound(tokens, place):
-            continue
-        if place and token.kind == "cue" and token.key in _TELLING_CUES:
-            return place
-        if token.kind in {"be", "modal"} or (token.kind == "verb" and not (token.gerund and language == "en")):
-            return place
-        if token.kind == "neg" and place and language != "zh":
-            return place
-        if (
-            language == "zh"
-            and place
-            and ((token.kind == "prep" and token.key in {"at", "to", "by"}) or token.kind == "neg")
-        ):
-            return place
-    if language in {"fr", "de", "es"}:
-        return _first_pair(tokens)
-    if language == "en":
-        for place, token in enumerate(tokens[1:], 1):
-            if token.kind == "word" and token.end - token.start > 3 and _looks_like_verb(tokens, place):  # noqa: PLR2004 "its"
-                return place
-    last = [place for place, token in enumerate(tokens) if token.kind in {"num", "time"}]
-    return last[-1] if last else len(tokens)
-
-
-def _is_compound(tokens: list[Token], place: int) -> bool:
-    """A Chinese verb of one character beside an unknown one that opens the text: probably part of a longer word."""
-    token = tokens[place]
-    following = tokens[place + 1] if place + 1 < len(tokens) else None
-    return (
-        place == 0
-        and token.kind == "verb"
-        and token.end - token.start == 1
-        and following is not None
-        and following.kind == "char"
-    )
-
-
-_TELLING_CUES = frozenset({"change", "end", "now", "since", "past"})
-"""Cues that stand with the verb or are it: "moved to", "no longer", 现在."""
-_DETERMINERS = frozenset({"article", "his", "her", "our", "their", "my", "your", "its", "this", "those"})
-
-
-def _with_nouns(tokens: list[Token], language: str) -> list[Token]:
-    """English verbs in a noun's place become nouns: "the plan", "bus drives are …", "a building"."""
-    if language != "en":
-        return tokens
-    return [
-        token._replace(kind="noun") if token.kind == "verb" and _is_noun_here(tokens, place) else token
-        for place, token in enumerate(tokens)
-    ]
-
-
-def _is_noun_here(tokens: list[Token], place: int) -> bool:
-    before = tokens[place - 1] if place else None
-    after = tokens[place + 1] if place + 1 < len(tokens) else None
-    if before is not None and before.key in _DETERMINERS and before.kind in {"func", "soft"}:
-        return after is None or after.kind not in {"func", "soft"} or after.key not in _DETERMINERS
-    if after is not None and after.kind == "be" and before is not None:
-        return True
-    if before is not None and before.kind == "prep" and before.key != "to" and not tokens[place].gerund:
-        return True
-    if tokens[place].gerund and before is not None and before.kind in {"noun", "word", "adjective"}:
-        return True
-    return place == 0 and not tokens[0].gerund and _names_open(tokens)
-
-
-_EVERY = {
-    86400: "daily", 604800: "weekly", 1209600: "fortnightly", 172800: "every other day", 2629800: "monthly",
-    7889400: "quarterly", 15778800: "half-yearly", 31557600: "yearly", 3600: "hourly",
-}  # fmt: skip
-
-
-def _with_frequencies(tokens: list[Token]) -> list[Token]:
-    """``every 14 days`` is one word: fortnightly."""
-    merged: list[Token] = []
-    for token in tokens:
-        last = merged[-1] if merged else None
-        if last is not None and token.dimension == "time" and token.kind == "num" and _is_every(last):
-            seconds = float(token.key.removeprefix("#time"))
-            key = _EVERY.get(round(seconds), f"every {seconds:g}")
-            merged[-1] = token._replace(kind="adjective", key=key, start=last.start, dimension="")
-        else:
-            merged.append(token)
-    return merged
-
-
-def _is_every(token: Token) -> bool:
-    return (token.kind == "quantifier" and token.key == "all") or (token.kind == "prep" and token.key == "per")
-
-
-def _with_needless(tokens: list[Token]) -> list[Token]:
-    """``no key is needed``: not forbidden, only not needed."""
-    for place, token in enumerate(tokens):
-        if token.kind == "modal" and token.key == "must":
-            no = next((at for at in range(place - 1, -1, -1) if tokens[at].kind in {"neg", "punct"}), None)
-            if no is not None and tokens[no].kind == "neg" and tokens[no].end - tokens[no].start == 2:  # noqa: PLR2004 "no"
-                needless = token._replace(key="neednot")
-                return [*tokens[:no], *tokens[no + 1 : place], needless, *tokens[place + 1 :]]
-    return tokens
-
-
-def _names_open(tokens: list[Token]) -> bool:
-    """The sentence opens with a compound and a verb behind it: "refresh tokens live", "deploys are"."""
-    for token in tokens[1:]:
-        if token.kind in {"be", "modal"} or (token.kind == "verb" and not token.gerund):
-            return True
-        if token.kind not in {"noun", "word", "adjective", "verb"}:
-            return False
-    return False
-
-
-def _looks_like_verb(tokens: list[Token], place: int) -> bool:
-    token = tokens[place]
-    if token.past or (tokens[place - 1].kind in {"name", "name?", "noun"} and place + 1 < len(tokens)):
-        return True
-    following = tokens[place + 1] if place + 1 < len(tokens) else None
-    return (
-        token.third
-        and tokens[place - 1].kind == "word"
-        and following is not None
-        and (following.kind in {"num", "prep", "time", "date", "code", "name"} or following.key == "article")
-    )
-
-
-def _first_pair(tokens: list[Token]) -> int:
-    """The second of two words with nothing between: "le train part", "der Zug fährt"."""
-    words = {"noun", "word", "name", "name?", "verb", "adjective"}
-    return next(
-        (place for place in range(1, len(tokens)) if tokens[place].kind in words and tokens[place - 1].kind in words),
-        len(tokens),
-    )
-
-
-def _after_topic(tokens: list[Token]) -> int:
-    for place, token in enumerate(tokens):
-        if token.kind == "topic":
-            return place
-    return 0
 
 
 @cache

@@ -76,6 +76,17 @@ def chinese(numeral: str) -> float | None:
     return float(total + section + digit)
 
 
+def chinese_decimal(numeral: str) -> float | None:
+    """``三点五`` → 3.5; without 点 as ``chinese``."""
+    whole, dot, part = numeral.partition("点")
+    value = chinese(whole) if NUMERAL.fullmatch(whole) else None
+    if value is None or not dot:
+        return value
+    if not part or any(character not in _DIGITS for character in part):
+        return None
+    return value + float("0." + "".join(str(_DIGITS[character]) for character in part))
+
+
 def measure(value: float, unit: Unit | None) -> Amount:
     """A number and its unit as an amount."""
     if unit is None:

@@ -18,23 +18,28 @@ class Moment(NamedTuple):
     zone: str = ""
 
 
+_PART = "凌晨|清晨|早上|早晨|上午|中午|下午|傍晚|晚上|夜里|午前|午後|오전|오후"
 _N = r"(?:\d{1,2}|[一二三四五六七八九十]{1,3})"
+_CJK_YEAR = "((?:19|20)[0-9][0-9]|[一二][〇零一二三四五六七八九]{3}) ?[年년]"
 _CJK_DATE = re.compile(
-    rf"(?:((?:19|20)\d\d|[一二][〇零一二三四五六七八九]{{3}}) ?[年년] ?)?({_N}) ?[月월] ?(?:({_N}) ?[日号일])?(?![\d份])"
-    r"|((?:19|20)\d\d|[一二][〇零一二三四五六七八九]{3}) ?[年년](?![间以])"
+    rf"(?:{_CJK_YEAR} ?)?({_N}) ?[月월] ?(?:({_N}) ?[日号일])?(?![\d份])"
+    rf"|{_CJK_YEAR}(?![间以])"
 )
 _ISO = re.compile(
-    r"((?:19|20)\d\d)[-/.](0?[1-9]|1[0-2])[-/.](0?[1-9]|[12]\d|3[01])(?!\d)|((?:19|20)\d\d)-(0[1-9]|1[0-2])(?![\d-])"
+    r"((?:19|20)\d\d)[-/.](0?[1-9]|1[0-2])[-/.](0?[1-9]|[12]\d|3[01])(?!\d)"
+    r"|((?:19|20)\d\d)-(0[1-9]|1[0-2])(?![\d-])"
 )
 _DAY_FIRST = re.compile(r"(0?[1-9]|[12]\d|3[01])\.(0?[1-9]|1[0-2])\.((?:19|20)\d\d)(?!\d)")
 _QUARTER = re.compile(r"q([1-4])(?!\w)(?: ?((?:19|20)\d\d))?")
+_O_CLOCK = r"点钟|点整|点(?![评心击餐半]?[评心击餐])|時(?!间|間)|시(?!간)"
 _CJK_TIME = re.compile(
-    rf"(凌晨|清晨|早上|早晨|上午|中午|下午|傍晚|晚上|夜里|晚|早|午前|午後|오전|오후)? ?({_N}|两) ?(?:点钟|点整|点(?![评心击餐半]?[评心击餐])|時(?!间|間)|시(?!간))"
+    rf"({_PART}|晚|早)? ?({_N}|两) ?(?:{_O_CLOCK})"
     rf" ?(?:(半|반)|([一三])刻|({_N}|[一二三四五]?十[一二三四五六七八九]?) ?分?(?=\D|$))?"
 )
-_PART_CLOCK = re.compile(r"(凌晨|清晨|早上|早晨|上午|中午|下午|傍晚|晚上|夜里|午前|午後|오전|오후) ?(\d{1,2}):(\d\d)")
+_PART_CLOCK = re.compile(rf"({_PART}) ?(\d{{1,2}}):(\d\d)")
 _CLOCK = re.compile(
-    r"(\d{1,2})(?:[:h]|\.(?=\d\d ?(?:uhr|am|pm)))(\d\d)(?::\d\d)?(?!\d)(?: ?(am|pm|a\.m\.|p\.m\.|uhr)(?!\w))?|(\d{1,2}) ?(am|pm|a\.m\.|p\.m\.|uhr|heures?)(?!\w)"
+    r"(\d{1,2})(?:[:h]|\.(?=\d\d ?(?:uhr|am|pm)))(\d\d)(?::\d\d)?(?!\d)(?: ?(am|pm|a\.m\.|p\.m\.|uhr)(?!\w))?"
+    r"|(\d{1,2}) ?(am|pm|a\.m\.|p\.m\.|uhr|heures?)(?!\w)"
 )
 _SPOKEN = re.compile(r"(half past|quarter past|quarter to) (\w+)|(noon|midnight)(?!\w)")
 _PM = frozenset({"下午", "傍晚", "晚上", "晚", "午後", "오후", "pm", "p.m."})
@@ -98,18 +103,23 @@ def _time_at(text: str, place: int) -> tuple[int, int] | None:
         minute = 30 if found[3] else 15 * int(_number(found[4])) if found[4] else int(_number(found[5] or "0"))
         return _minutes(hour, minute, found[1] or ""), found.end()
     if found := _CLOCK.match(text, place):
-        if found[4]:
-            return _minutes(int(found[4]), 0, found[5]), found.end()
-        return _minutes(int(found[1]), int(found[2]), found[3] or ""), found.end()
-    if found := _SPOKEN.match(text, place):
-        if found[3]:
-            return (_HALF_DAY * 60 if found[3] == "noon" else 0), found.end()
-        hours = table("numerals")["values"]["en"]
-        hour = hours.get(found[2], int(found[2]) if found[2].isdecimal() and len(found[2]) <= 2 else None)  # noqa: PLR2004 hours have two digits
-        if hour is not None:
-            shift = {"half past": 30, "quarter past": 15, "quarter to": -15}[found[1]]
-            return (hour * 60 + shift) % (_HOURS * 60), found.end()
-    return None
+        hour, minute, part = (found[4], 0, found[5]) if found[4] else (found[1], found[2], found[3] or "")
+        return _minutes(int(hour), int(minute), part), found.end()
+    found = _SPOKEN.match(text, place)
+    return _spoken(found) if found else None
+
+
+def _spoken(found: re.Match[str]) -> tuple[int, int] | None:
+    """Half past five, noon."""
+    if found[3]:
+        return (_HALF_DAY * 60 if found[3] == "noon" else 0), found.end()
+    hour = table("numerals")["values"]["en"].get(found[2])
+    if hour is None and found[2].isdecimal() and int(found[2]) <= _HOURS:
+        hour = int(found[2])
+    if hour is None:
+        return None
+    shift = {"half past": 30, "quarter past": 15, "quarter to": -15}[found[1]]
+    return (hour * 60 + shift) % (_HOURS * 60), found.end()
 
 
 def _minutes(hour: int, minute: int, part: str) -> int:
@@ -169,17 +179,16 @@ def _in_words(text: str, place: int, *, proper: bool) -> Moment | None:
     if found is None:
         return None
     months = _month_numbers()
-    if found[2]:
-        return Moment("date", _date(found[3], months[found[2]], found[1]), found.end())
-    if found[4]:
-        return Moment("date", _date(found[6], months[found[4]], found[5]), found.end())
-    if found[7]:
-        return Moment("date", _date(found[8], months[found[7]]), found.end())
-    if len(found[9]) <= _ABBREVIATED and found[9] != "may" and found[9] != "mai":
+    month = found[2] or found[4] or found[7]
+    if month:
+        key = _date(found[3] or found[6] or found[8], months[month], found[1] or found[5])
+        return Moment("date", key, found.end())
+    alone = found[9]
+    if len(alone) <= _ABBREVIATED and alone not in {"may", "mai"}:
         return None  # "Jan" alone is a name
-    if found[9] in table("numerals")["months"]["ambiguous"] and not (proper or _names_a_month(text, place, found[9])):
+    if alone in table("numerals")["months"]["ambiguous"] and not (proper or _names_a_month(text, place, alone)):
         return None
-    return Moment("date", _date(None, months[found[9]]), found.end())
+    return Moment("date", _date(None, months[alone]), found.end())
 
 
 def _names_a_month(text: str, place: int, word: str) -> bool:

@@ -6,7 +6,17 @@ from collections.abc import Iterator
 from functools import cache
 from typing import NamedTuple
 
-from memorycore.domain.assertion.amounts import NUMERAL, Amount, Unit, chinese, longest_unit, measure, units
+from memorycore.domain.assertion import patterns
+from memorycore.domain.assertion.amounts import (
+    NUMERAL,
+    Amount,
+    Unit,
+    chinese,
+    chinese_decimal,
+    longest_unit,
+    measure,
+    units,
+)
 from memorycore.domain.assertion.moments import moment_at
 from memorycore.domain.assertion.words import CJK, LATIN, Entry, Words, guess_latin, lemma, table, words
 from memorycore.domain.text import level, script_class
@@ -26,58 +36,19 @@ class Token(NamedTuple):
     """It ends in -s, as an English verb behind its subject does."""
 
 
-_LANGUAGE = {"han": "zh", "kana": "ja", "hangul": "ko"}
-_IS_CJK = re.compile(r"[\u2e80-\u2fdf\u3005-\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff]")
-_WORD = re.compile(
-    r"[^\W\d_\u2e80-\u9fff\uac00-\ud7af]+n't\b|[^\W\d_\u2e80-\u9fff\uac00-\ud7af]+(?:'(?!s\b|ll\b|re\b|ve\b|d\b|m\b)[^\W\d_]+)*|'(?:s|m|re|ve|ll|d)\b"
-)
-_FRENCH_CLITIC = re.compile(r"(?:[cdjlmnst]|qu|jusqu|lorsqu|puisqu)'(?=\w)")
-_SOLID = re.compile(
-    r"https?://[^\s,;)\"'\u3000-\u9fff]+"
-    r"|[\w.+-]+@[\w-]+(?:\.[\w-]+)+"
-    r"|(?:~|\.{1,2}|[a-z]:)?[/\\][a-z0-9_.@%+~*-]+(?:[/\\][a-z0-9_.@%+~*-]*)*"
-    r"|(?=[a-z0-9_.-]*[a-z_])[a-z0-9_.-]+(?:/[a-z0-9_.-]+)+"
-    r"|\d+(?:\.\d+){2,}"
-    r"|v\d+(?:\.\d+)*(?![a-z])"
-    r"|[a-z0-9_]+(?:[-_.#:][a-z0-9_]+)*[a-z0-9]|[a-z]\d+"
-)
-_ORDINAL = re.compile(r"(\d+)(?:st|nd|rd|th)(?![a-z])")
-_NUMBER = re.compile(r"\d+(?:[,' ]\d{3})+(?:\.\d+)?(?!\d)|\d+(?:\.\d+)?")
-_CONTINENTAL = re.compile(r"\d{1,3}(?:[. ]\d{3})+(?:,\d+)?(?!\d)|\d+(?:,\d+)?")
-_PERCENT = re.compile(r"百分之([零一二三四五六七八九十百点]+|\d+(?:\.\d+)?)")
-_FRACTION = re.compile(r"([二三四五六七八九十]+)分之([一二三四五六七八九十]+)")
-_ONCE_IN = re.compile(r"一个?(天|周|月|年)(?=[^,.;]{0,4}[一二两三四五六七八九十\d]+[次回遍])")
-_CURRENCY = {"$": "$", "€": "€", "£": "£", "¥": "元", "￥": "元"}
-_RUN = 200
-_LARGE = {"万": 10_000, "亿": 100_000_000, "千": 1000, "百": 100, "万亿": 10**12, "만": 10_000, "억": 100_000_000}
-_RATES = {"day": "daily", "week": "weekly", "month": "monthly", "year": "yearly", "hour": "hourly", "night": "nightly"}
-_PARTS = re.compile(
-    r"凌晨|清晨|早上|早晨|上午|中午|下午|傍晚|晚上|夜里|晚|早|午前|午後|오전|오후|北京|东京|日本时|韩国时|伦敦时|纽约时|柏林时|巴黎时"
-)
-_OF_WORDS = re.compile(r"(?:half|quarter) past |quarter to |(?:noon|midnight)\b|q[1-4]\b")
-_AFTER_HOUR = re.compile(
-    r"\s*$|\s*[,.;:!?)]|,? (?:on|every|in|until|till|and|or|from|sharp|each|today|tomorrow|by|instead|to|since|now|because|daily|for|with|o'clock|not)\b"
-)
-_HALF = re.compile(r"half (?:an? )?(?=hour|day|dozen|year|litre|liter|kilo|mile)")
-_RATE = re.compile(r" ?(?:a|an|per|/|each|every) ?(day|week|month|year|hour|night)\b")
-_AND_A_HALF = re.compile(r" and a half(?= )")
-_ONE_UNIT = re.compile(r"an? (hour|minute|day|week|month|year|second)\b( and a half\b)?")
-_DENYING_PREFIXES = ("un", "non", "in", "im", "ir", "dis")
-
-
 def language_of(text: str) -> str:
     """The language a levelled, folded text is read in, one of ``LATIN`` and ``CJK``."""
     script = script_class(text)
-    if script in _LANGUAGE:
-        return _LANGUAGE[script]
+    if script in patterns.LANGUAGE:
+        return patterns.LANGUAGE[script]
     votes: Counter[str] = Counter()
-    for word in _WORD.findall(text[:2000].replace("'", " ")):
+    for word in patterns.WORD.findall(text[:2000].replace("'", " ")):
         owners = guess_latin().get(word, ())
         for language in owners:
             votes[language] += 12 // len(owners)  # a word of one language says more than one of four
     if len(votes) > 1 and 2 * votes["en"] < 3 * sum(votes.values()) - 3 * votes["en"]:  # who knows the rest?
         for language in LATIN:
-            votes[language] += 3 * sum(word in words(language).exact for word in _WORD.findall(text[:2000]))
+            votes[language] += 3 * sum(word in words(language).exact for word in patterns.WORD.findall(text[:2000]))
     best = max(LATIN, key=lambda language: votes[language])
     return best if votes[best] > votes["en"] + (8 if votes["en"] else 0) else "en"
 
@@ -120,9 +91,9 @@ class Scan:
             self._add("cue", name.removesuffix("_cut"), place, end)
             if name not in {"end", "change"}:  # what ends stays to be compared: "no longer eats fish"
                 return end
-        if _IS_CJK.match(character):
+        if patterns.IS_CJK.match(character):
             return self._cjk(place)
-        if character.isdigit() or character in _CURRENCY or (character == "-" and self._minus(place)):
+        if character.isdigit() or character in patterns.CURRENCY or (character == "-" and self._minus(place)):
             return self._digits(place)
         if character.isalpha() or character in "'~/\\.":
             return self._letters(place)
@@ -143,11 +114,13 @@ class Scan:
     def _digits(self, place: int) -> int:
         if moment := moment_at(self.text, place):
             return self._add(moment.kind, moment.key, place, moment.end, dimension=moment.zone)
-        currency = _CURRENCY.get(self.text[place], "")
+        currency = patterns.CURRENCY.get(self.text[place], "")
         start = place + 1 if currency or self.text[place] == "-" else place
         while start < len(self.text) and self.text[start] == " " and currency:
             start += 1
-        number = (_CONTINENTAL if self.language in {"fr", "de", "es"} else _NUMBER).match(self.text, start)
+        number = (patterns.CONTINENTAL if self.language in {"fr", "de", "es"} else patterns.NUMBER).match(
+            self.text, start
+        )
         if number is None:
             return self._add("punct", self.text[place], place, place + 1)
         end, unit = self._unit_after(number.end())
@@ -161,11 +134,11 @@ class Scan:
             digits = digits.replace(".", "").replace(",", ".")
         end, found = unit
         text = self.text
-        if ordinal := _ORDINAL.match(text, number.start()):
+        if ordinal := patterns.ORDINAL.match(text, number.start()):
             return self._add("num", f"#{int(ordinal[1])}", place, ordinal.end())
         value = float(digits.replace(",", ""))
         after = number.end() + (text[number.end() : number.end() + 1] == " ")
-        if (large := _LARGE.get(text[after : after + 1])) and not text[place].isalpha():
+        if (large := patterns.LARGE.get(text[after : after + 1])) and not text[place].isalpha():
             value *= large
             end, other = self._unit_after(after + 1)
             found = other or found
@@ -183,12 +156,12 @@ class Scan:
         """``at 9``: a bare number behind "at" is an hour."""
         if unit is not None or not self.text.endswith("at ", 0, place) or not value.is_integer() or not 0 < value <= 24:  # noqa: PLR2004 hours of a day
             return False
-        return bool(_AFTER_HOUR.match(self.text, end))
+        return bool(patterns.AFTER_HOUR.match(self.text, end))
 
     def _quantity(self, place: int, end: int, amount: Amount) -> int:
         self._add("num", amount.key, place, end, dimension=amount.dimension)
-        if rate := _RATE.match(self.text, end):
-            return self._add("adjective", _RATES[rate[1]], end, rate.end())
+        if rate := patterns.RATE.match(self.text, end):
+            return self._add("adjective", patterns.RATES[rate[1]], end, rate.end())
         return end
 
     def _unit_after(self, place: int) -> tuple[int, Unit | None]:
@@ -209,11 +182,11 @@ class Scan:
 
     def _solid(self, start: int, least: int) -> int:
         """A code, path or address at a place: something with letters and digits that must match to the character."""
-        found = _SOLID.match(self.text, start)
+        found = patterns.SOLID.match(self.text, start)
         if found is None or found.end() <= least:
             return 0
         word = found[0].rstrip("._-:")
-        if word.isdigit() or re.fullmatch(r"\d+-[a-z]+", word) or _ORDINAL.fullmatch(word):
+        if word.isdigit() or re.fullmatch(r"\d+-[a-z]+", word) or patterns.ORDINAL.fullmatch(word):
             return 0
         if not (any(map(str.isdigit, word)) or any(sign in word for sign in "/\\@.:_")):
             return 0
@@ -222,16 +195,16 @@ class Scan:
     # Letters
 
     def _letters(self, place: int) -> int:
-        if (_OF_WORDS.match(self.text, place) or self._may_be_month(place)) and (
+        if (patterns.OF_WORDS.match(self.text, place) or self._may_be_month(place)) and (
             moment := moment_at(self.text, place, proper=self._is_proper(place))
         ):
             return self._add(moment.kind, moment.key, place, moment.end, dimension=moment.zone)
         if solid := self._solid(place, place + 1):
             return solid
-        word = _WORD.match(self.text, place)
+        word = patterns.WORD.match(self.text, place)
         if word is None:
             return self._add("punct", self.text[place], place, place + 1)
-        if self.language == "fr" and (clitic := _FRENCH_CLITIC.match(self.text, place)):
+        if self.language == "fr" and (clitic := patterns.FRENCH_CLITIC.match(self.text, place)):
             return self._add("func", clitic[0], place, clitic.end())
         if number := self._worded_number(place, word[0]):
             return number
@@ -248,7 +221,7 @@ class Scan:
         """The next words with their ends, joined by blanks or hyphens only."""
         found: list[tuple[str, int]] = []
         at = place
-        while len(found) < count and (word := _WORD.match(self.text, at)):
+        while len(found) < count and (word := patterns.WORD.match(self.text, at)):
             found.append((word[0], word.end()))
             at = word.end() + (self.text[word.end() : word.end() + 1] in {" ", "-"})
             if at == word.end() and self.text[at : at + 1] != "'":
@@ -290,7 +263,7 @@ class Scan:
         return next((found for base in bases if (found := lemma(base, "en", {})) in self.latin.stems), stem)
 
     def _stands_for_a_thing(self, word: str, place: int, end: int) -> bool:
-        """ "blood type A", "the pump is on": a letter or preposition where a value stands."""
+        """Whether a letter or preposition stands where a value does: "blood type A", "the pump is on"."""
         last = not self.text[end : end + 2].strip(" .,;!?:")
         if len(word) == 1 and word.isascii():
             return self._is_proper(place) and word != "i"
@@ -336,7 +309,7 @@ class Scan:
 
     def _with_negating_prefix(self, word: str, place: int, end: int) -> int:
         """``unencrypted`` is not encrypted, when the rest is a word we know."""
-        for prefix in _DENYING_PREFIXES:
+        for prefix in patterns.DENYING_PREFIXES:
             rest = word.removeprefix(prefix)
             if rest == word or len(rest) < 4 or self.latin_language != "en":  # noqa: PLR2004 "unit", "inch"
                 continue
@@ -352,10 +325,23 @@ class Scan:
         values, multipliers = _numerals(self.latin_language)
         if first not in values and first not in multipliers and first not in {"half", "a", "an"}:
             return 0
-        total, current, end = 0.0, 0.0, 0
-        if half := _HALF.match(self.text, place):
+        if half := patterns.HALF.match(self.text, place):
             finish, unit = self._unit_after(half.end())
             return self._quantity(place, finish, measure(0.5, unit)) if unit else 0
+        value, end = self._sum_of_words(place)
+        if not end:
+            return self._single_unit(place)
+        if and_half := patterns.AND_A_HALF.match(self.text, end):
+            value, end = value + 0.5, and_half.end()
+        finish, unit = self._unit_after(end)
+        if self._is_hour(place, end, value, unit):
+            return self._add("time", f"@{value * 60:g}", place, end)
+        return self._quantity(place, finish, measure(value, unit))
+
+    def _sum_of_words(self, place: int) -> tuple[float, int]:
+        """Value and end of a number in words, end 0 when none stands here."""
+        values, multipliers = _numerals(self.latin_language)
+        total, current, end = 0.0, 0.0, 0
         for word, finish in self._upcoming(place, 8):
             if word in values:
                 current, end = current + values[word], finish
@@ -365,18 +351,11 @@ class Scan:
                     total, current = total + current, 0.0
             elif not (word == "and" and end):
                 break
-        if end and (and_half := _AND_A_HALF.match(self.text, end)):
-            current, end = current + 0.5, and_half.end()
-        if not end:
-            return self._single_unit(place)
-        finish, unit = self._unit_after(end)
-        if self._is_hour(place, end, total + current, unit):
-            return self._add("time", f"@{(total + current) * 60:g}", place, end)
-        return self._quantity(place, finish, measure(total + current, unit))
+        return total + current, end
 
     def _single_unit(self, place: int) -> int:
         """``an hour`` is one hour."""
-        found = _ONE_UNIT.match(self.text, place)
+        found = patterns.ONE_UNIT.match(self.text, place)
         if found is None:
             return 0
         return self._quantity(place, found.end(), measure(1.5 if found[2] else 1.0, units()[found[1]]))
@@ -386,31 +365,39 @@ class Scan:
     def _cjk(self, place: int) -> int:
         piece = self._piece(place)
         longest = len(piece[0]) if piece else 0
-        if (NUMERAL.match(self.text, place) or _PARTS.match(self.text, place)) and (
-            moment := moment_at(self.text, place)
-        ):
-            if moment.end - place > longest or moment.kind == "time":
-                return self._add(moment.kind, moment.key, place, moment.end, dimension=moment.zone)
-        if fraction := _FRACTION.match(self.text, place):
-            below, above = chinese(fraction[1]), chinese(fraction[2])
-            if below and above:
-                return self._quantity(place, fraction.end(), measure(100 * above / below, units()["%"]))
-        if percent := _PERCENT.match(self.text, place):
-            value = chinese(percent[1]) if NUMERAL.fullmatch(percent[1]) else None
-            return self._quantity(
-                place,
-                percent.end(),
-                measure(value or float(percent[1]) if percent[1][0].isdigit() else value or 0, units()["%"]),
-            )
-        if rate := _ONCE_IN.match(self.text, place):
-            period = {"天": "daily", "周": "weekly", "月": "monthly", "年": "yearly"}[rate[1]]
-            if longest <= rate.end() - place:
-                return self._add("adjective", period, place, rate.end())
-        if number := self._cjk_number(place, longest):
-            return number
+        found = self._cjk_moment(place, longest) or self._cjk_share(place, longest) or self._cjk_number(place, longest)
+        if found:
+            return found
         if piece:
             return self._entry(piece[1], place, place + longest)
         return self._add("char", self.text[place], place, place + 1)
+
+    def _cjk_moment(self, place: int, longest: int) -> int:
+        starts = NUMERAL.match(self.text, place) or patterns.PARTS.match(self.text, place)
+        if not starts or patterns.DECIMAL.match(self.text, place):
+            return 0
+        moment = moment_at(self.text, place)
+        if moment is None or (moment.end - place <= longest and moment.kind != "time"):
+            return 0
+        return self._add(moment.kind, moment.key, place, moment.end, dimension=moment.zone)
+
+    def _cjk_share(self, place: int, longest: int) -> int:
+        """A fraction, a percentage, a decimal or "once in": 四分之一, 百分之三点五, 三点五公斤, 一天两次."""
+        if fraction := patterns.FRACTION.match(self.text, place):
+            below, above = chinese(fraction[1]), chinese(fraction[2])
+            if below and above:
+                return self._quantity(place, fraction.end(), measure(100 * above / below, units()["%"]))
+        if percent := patterns.PERCENT.match(self.text, place):
+            value = float(percent[1]) if percent[1][0].isdigit() else chinese_decimal(percent[1])
+            if value is not None:
+                return self._quantity(place, percent.end(), measure(value, units()["%"]))
+        if (decimal := patterns.DECIMAL.match(self.text, place)) and (value := chinese_decimal(decimal[0])) is not None:
+            end, unit = self._unit_after(decimal.end())
+            return self._quantity(place, end, measure(value, unit))
+        rate = patterns.ONCE_IN.match(self.text, place)
+        if rate and longest <= rate.end() - place:
+            return self._add("adjective", patterns.ONCE[rate[1]], place, rate.end())
+        return 0
 
     def _piece(self, place: int) -> tuple[str, Entry] | None:
         if place not in self.cheapest:
@@ -419,9 +406,9 @@ class Scan:
         return None if entry is None else (self.text[place : place + length], entry)
 
     def _segment(self, place: int) -> None:
-        """Cut a run without blanks into the fewest words, an unknown character counting as two: 不|过敏, not 不过|敏."""
+        """Cut a run into the fewest words, an unknown character counting as two: 不|过敏, not 不过|敏."""
         end = place
-        while end < len(self.text) and end - place < _RUN and _IS_CJK.match(self.text[end]):
+        while end < len(self.text) and end - place < patterns.RUN and patterns.IS_CJK.match(self.text[end]):
             end += 1
         cost: dict[int, float] = {end: 0.0}
         for at in range(end - 1, place - 1, -1):
@@ -436,16 +423,12 @@ class Scan:
             self.cheapest[at] = (best[1], best[2])
 
     def _cut_short(self, piece: str, entry: Entry, place: int) -> bool:
-        """A Korean particle stands at the end of a word, a Japanese one not at its beginning."""
-        if (
-            self.language == "ko"
-            and entry.kind in {"func", "topic", "prep", "quantifier", "contrast"}
-            and len(piece) < 3
-        ):  # noqa: PLR2004 longer ones are words
-            following = self.text[place + len(piece) : place + len(piece) + 1]
-            before = self.text[place - 1 : place] if place else " "
-            return bool(_IS_CJK.match(following)) or before == " "
-        return False
+        """A Korean particle of one or two syllables stands at the end of a word, never at its beginning."""
+        if self.language != "ko" or entry.kind not in patterns.PARTICLES or len(piece) > patterns.LONGEST_PARTICLE:
+            return False
+        following = self.text[place + len(piece) : place + len(piece) + 1]
+        before = self.text[place - 1 : place] if place else " "
+        return bool(patterns.IS_CJK.match(following)) or before == " "
 
     def _cjk_number(self, place: int, longest: int) -> int:
         text = self.text

@@ -7,7 +7,8 @@ from memorycore.domain.judge.relations import are_opposite, slots, words_of
 from memorycore.domain.judge.verdict import Evidence
 
 VALUES = frozenset({
-    "number", "unit", "date", "time", "frequency", "timezone", "code", "name", "value", "polarity", "negation", "modality", "scope",
+    "number", "unit", "date", "time", "frequency", "timezone", "code", "name", "value", "polarity", "negation",
+    "modality", "scope",
 })  # fmt: skip
 """Slots in which a subject has one value: another value is incompatible."""
 _FREQUENCIES = frozenset({
@@ -15,7 +16,6 @@ _FREQUENCIES = frozenset({
     "half-yearly", "twice a day", "twice a week", "twice a month",
 })  # fmt: skip
 _TYPED = {"num": "number", "date": "date", "time": "time", "code": "code"}
-_WORDS = frozenset({"noun", "adjective", "word", "char", "name", "name?", "contrast"})
 
 
 def slot_of(run: Run, case: Case) -> Evidence:
@@ -26,40 +26,63 @@ def slot_of(run: Run, case: Case) -> Evidence:
 def _slot(run: Run, case: Case) -> str:
     if run.in_condition:
         return "condition"
-    if all(
-        len(part) == 1 and (part[0].key in _FREQUENCIES or part[0].key.startswith("every "))
-        for part in (run.old, run.new)
-    ):
+    return _how_often(run) or _before_or_after(run) or _in_subject(run, case) or _in_predicate(run, case)
+
+
+def _how_often(run: Run) -> str:
+    single = len(run.old) == 1 == len(run.new)
+    if single and all(term.key in _FREQUENCIES or term.key.startswith("every ") for term in (*run.old, *run.new)):
         return "frequency"
-    if _listed(run, words_of("frequency", "words")):
+    return "scope" if _listed(run, words_of("frequency", "words")) else ""
+
+
+def _before_or_after(run: Run) -> str:
+    """Behind what it belongs to, "before" is a matter of order; in front it names a thing: 前门."""
+    return "polarity" if _all(run, {"contrast"}) and run.before is not None and _opposite(run) else ""
+
+
+def _in_subject(run: Run, case: Case) -> str:
+    if not run.in_subject:
+        return ""
+    if {"all", "only"} <= case.old.quantifiers ^ case.new.quantifiers:
         return "scope"
-    if (
-        _all(run, {"contrast"})
-        and run.before is not None
-        and any(are_opposite(one.key, other.key) for one in run.old for other in run.new)
-    ):
-        return "polarity"
-    if run.in_subject and {"all", "only"} <= case.old.quantifiers ^ case.new.quantifiers:
-        return "scope"
-    if run.in_subject and _is_measure(run, case):
+    if _is_measure(run, case):
         return "number"
-    if run.in_subject and _is_last_of_unread(run, case):
+    if _is_last_of_unread(run, case):
         return "value"
-    if run.in_subject:
-        return "time" if _all(run, {"time"}) else "period" if _all(run, {"date"}) else "subject"
-    if _is_prefixed(run):
-        return "negation"
-    if any(are_opposite(one.key, other.key) for one in run.old for other in run.new):
-        return "polarity"
-    if typed := _typed_slot(run):
-        return typed
-    if _listed(run, words_of("attribute", "words")):
-        return "attribute"
-    if _listed(run, words_of("many", "roles")):
-        return "many"
-    if _both_act(run):
-        return "value" if _one_slot(run) else "action"
-    return _by_verb(run, case)
+    return "time" if _all(run, {"time"}) else "period" if _all(run, {"date"}) else "subject"
+
+
+def _in_predicate(run: Run, case: Case) -> str:
+    return (
+        ("subject" if _tells_which(run, case) else "")
+        or ("negation" if _is_prefixed(run) else "")
+        or ("polarity" if _opposite(run) else "")
+        or _typed_slot(run)
+        or ("attribute" if _listed(run, words_of("attribute", "words")) else "")
+        or ("many" if _listed(run, words_of("many", "roles")) else "")
+        or _action(run)
+        or _by_verb(run, case)
+    )
+
+
+def _tells_which(run: Run, case: Case) -> bool:
+    """On which server, in which environment: another one with a figure of its own is another fact."""
+    if _listed(run, words_of("worlds", "words")):
+        return True
+    holder = run.before is not None and run.before.key in words_of("holders", "words")
+    label = holder and all(term.kind in {"name", "name?", "word", "num"} for term in (*run.old, *run.new))
+    return label and any(old.kind in {"num", "time", "date"} for old, _ in case.diff.shared)
+
+
+def _opposite(run: Run) -> bool:
+    return any(are_opposite(one.key, other.key) for one in run.old for other in run.new)
+
+
+def _action(run: Run) -> str:
+    if not _both_act(run):
+        return ""
+    return "value" if _one_slot(run) else "action"
 
 
 _DENYING_PREFIXES = ("un", "non", "in", "im", "ir", "dis", "不", "非", "无")
@@ -166,7 +189,7 @@ def _by_verb(run: Run, case: Case) -> str:
     verb = governing(run, case)
     if "only" in case.old.quantifiers & case.new.quantifiers or _behind_passive(run, case):
         return "value"
-    if case.new.modals and case.old.modals or _governed_by(run, case, words_of("many", "verbs")):
+    if (case.new.modals and case.old.modals) or _governed_by(run, case, words_of("many", "verbs")):
         return "many"
     if verb is not None and verb.key in words_of("once", "verbs"):
         return "value"

@@ -1,6 +1,7 @@
 """Two languages: equality only with strong evidence, since words that no list knows may say anything."""
 
 from collections import Counter
+from dataclasses import dataclass
 
 from memorycore.domain.assertion import Assertion, Term
 from memorycore.domain.judge.case import Case
@@ -17,48 +18,108 @@ _LIGHT = frozenset({"have", "put", "hold", "daily", "go", "make", "be called", "
 """Verbs that one language says and another leaves out."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class _Overlap:
+    """What two texts share by concept, and what is left over."""
+
+    common: Counter[str]
+    left_old: frozenset[str]
+    left_new: frozenset[str]
+    unknown_old: tuple[str, ...]
+    unknown_new: tuple[str, ...]
+    share: float
+    """Shared concepts as a share of the shorter text's, 0..1."""
+    denied: bool
+    """One denies an odd number of times more than the other."""
+
+    @property
+    def firm(self) -> bool:
+        return bool(self.common) and self.share >= _NEAR
+
+    @property
+    def whole(self) -> bool:
+        """Every word of the old text is known and stands in the new one."""
+        return not self.left_old and not self.unknown_old and sum(self.common.values()) > 1 and not self.denied
+
+
 def across(case: Case, likeness: float | None) -> Verdict:
-    old, new = _known(case.old), _known(case.new)
-    unknown_old, unknown_new = _unknown(case.old), _unknown(case.new)
-    common = old & new
-    left_old, left_new = set(old - new) - _LIGHT, set(new - old) - _LIGHT
-    size = min(sum(old.values()), sum(new.values())) or 1
-    share = sum(common.values()) / size
+    """Judge two texts of different languages by their concepts, numbers, dates and negations."""
+    seen = _overlap(case)
     typed = _typed_difference(case)
-    denied = case.old.negations % 2 != case.new.negations % 2
-    firm = common and share >= _NEAR
-    if firm and typed is not None:
-        return verdict("supersedes" if case.change else "disputes", typed)
-    if firm and (opposite := _opposites(case)) is not None:
-        return verdict("supersedes" if case.change else "disputes", opposite)
-    if (ended := ended_by_event(case)) is not None:
-        return ended
-    if (replaced := _replaced(case, common)) is not None:
-        return verdict("supersedes", replaced)
-    if case.old.modals != case.new.modals and firm and not left_old and case.old.modals and case.new.modals:
+    return (
+        _conflict(case, seen, typed)
+        or ended_by_event(case)
+        or _replaced(case, seen.common)
+        or _other_duty(case, seen)
+        or _denied(case, seen)
+        or (_contained(case, seen) if typed is None else None)
+        or (_alike(seen, likeness) if typed is None else None)
+        or verdict("different", evidence("language", case.old.text, case.new.text), undecided=bool(seen.common))
+    )
+
+
+def _overlap(case: Case) -> _Overlap:
+    old, new = _known(case.old), _known(case.new)
+    common = old & new
+    return _Overlap(
+        common=common,
+        left_old=frozenset(old - new) - _LIGHT,
+        left_new=frozenset(new - old) - _LIGHT,
+        unknown_old=_unknown(case.old),
+        unknown_new=_unknown(case.new),
+        share=sum(common.values()) / (min(sum(old.values()), sum(new.values())) or 1),
+        denied=case.old.negations % 2 != case.new.negations % 2,
+    )
+
+
+def _conflict(case: Case, seen: _Overlap, typed: Evidence | None) -> Verdict | None:
+    sign = (typed or _opposites(case)) if seen.firm else None
+    if sign is None:
+        return None
+    return verdict("supersedes" if case.change else "disputes", sign)
+
+
+def _other_duty(case: Case, seen: _Overlap) -> Verdict | None:
+    if not seen.firm:
+        return None
+    if case.old.modals and case.new.modals and case.old.modals != case.new.modals and not seen.left_old:
         return verdict("disputes", evidence("modality"))
-    if "only" in case.new.quantifiers ^ case.old.quantifiers and firm:
+    if "only" in case.new.quantifiers ^ case.old.quantifiers:
         return verdict("disputes", evidence("scope"), undecided=True)
-    if denied and firm and not left_old and not unknown_old:
-        return verdict("supersedes" if case.change else "disputes", evidence("negation"))
-    whole = not left_old and not unknown_old and sum(common.values()) > 1 and not denied and typed is None
-    if whole and case.change is None and case.old.modals == case.new.modals:
-        if not left_new and not unknown_new:
-            return verdict("same", evidence("language", case.old.text, case.new.text))
-        if case.old.keys and len(case.new.content) > len(case.old.content):
-            return verdict("refines", evidence("language"), evidence("detail", new=" ".join(unknown_new)))
-    if likeness is not None and likeness >= _SURE_LIKENESS and share >= _NEAR and not denied and not left_old:
-        return verdict("same", evidence("language"), evidence("likeness"))
-    return verdict("different", evidence("language", case.old.text, case.new.text), undecided=bool(common))
+    return None
 
 
-def _replaced(case: Case, common: Counter[str]) -> Evidence | None:
+def _denied(case: Case, seen: _Overlap) -> Verdict | None:
+    if not seen.denied or not seen.firm or seen.left_old or seen.unknown_old:
+        return None
+    return verdict("supersedes" if case.change else "disputes", evidence("negation"))
+
+
+def _contained(case: Case, seen: _Overlap) -> Verdict | None:
+    """All of the old text is in the new one, word by word."""
+    if not seen.whole or case.change is not None or case.old.modals != case.new.modals:
+        return None
+    if not seen.left_new and not seen.unknown_new:
+        return verdict("same", evidence("language", case.old.text, case.new.text))
+    if len(case.new.content) > len(case.old.content):
+        return verdict("refines", evidence("language"), evidence("detail", new=" ".join(seen.unknown_new)))
+    return None
+
+
+def _alike(seen: _Overlap, likeness: float | None) -> Verdict | None:
+    """The model finds them equal, half of the known words are shared, and none of the old ones is missing."""
+    if likeness is None or likeness < _SURE_LIKENESS or seen.share < _NEAR or seen.denied or seen.left_old:
+        return None
+    return verdict("same", evidence("language"), evidence("likeness"))
+
+
+def _replaced(case: Case, common: Counter[str]) -> Verdict | None:
     """The new text tells a change of what the old one says: from its value to another, or its subject moved."""
     if case.change is None or case.said_newly("also"):
         return None
     names = {term.key for term in case.old.content if term.kind in _NAMED}
     if any(term.key in names and _preposition_before(term, case.new) == "from" for term in case.new.content):
-        return case.change
+        return verdict("supersedes", case.change)
     subject = {term.key for term in case.old.content if term.subject and term.kind in _KNOWN}
     if not subject or not subject <= common.keys():
         return None
@@ -69,7 +130,7 @@ def _replaced(case: Case, common: Counter[str]) -> Evidence | None:
         for other in case.new.keys - case.old.keys
     )
     sure = (typed or sibling) and len(common) > 1
-    return case.change if sure or (typed and case.strong_change) else None
+    return verdict("supersedes", case.change) if sure or (typed and case.strong_change) else None
 
 
 def _opposites(case: Case) -> Evidence | None:
@@ -92,8 +153,8 @@ def _known(assertion: Assertion) -> Counter[str]:
     return Counter({term.key for term in assertion.content if term.kind in _KNOWN})
 
 
-def _unknown(assertion: Assertion) -> list[str]:
-    return [term.text for term in assertion.content if term.kind not in _KNOWN]
+def _unknown(assertion: Assertion) -> tuple[str, ...]:
+    return tuple(term.text for term in assertion.content if term.kind not in _KNOWN)
 
 
 def _typed_difference(case: Case) -> Evidence | None:

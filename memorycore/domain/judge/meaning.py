@@ -5,7 +5,6 @@ from memorycore.domain.judge.case import Case
 from memorycore.domain.judge.relations import ends, kinds_of, refused_by, slots, words_of
 from memorycore.domain.judge.verdict import Evidence, Verdict, evidence, verdict
 
-
 _PRESENT = frozenset({"is", "are", "'s", "'re"})
 
 

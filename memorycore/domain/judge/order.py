@@ -119,7 +119,7 @@ def _rotated_at_copula(case: Case) -> bool:
 
 
 def _core(assertion: Assertion, others: dict[str, str]) -> list[str]:
-    """Keys in order, without what can stand anywhere: times, and phrases whose preposition is the same in both texts."""
+    """Keys in order, without what can stand anywhere: times, and phrases with the same preposition in both."""
     mine = _prepositions(assertion)
     return [
         term.key

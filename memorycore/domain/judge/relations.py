@@ -72,7 +72,7 @@ def kinds_of(concept: str) -> frozenset[str]:
 
 @cache
 def refused_by(concept: str) -> frozenset[str]:
-    """What one who is so does not take: vegan → meat, beef, egg …"""
+    """What one who is so does not take: a vegan no meat, no egg."""
     return frozenset(kind for food in table("relations")["refuses"].get(concept, ()) for kind in kinds_of(food))
 
 

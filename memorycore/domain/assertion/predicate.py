@@ -1,0 +1,151 @@
+"""Where a predicate begins, and which words of a verb's form are nouns. Rough grammar, by the kinds of neighbours."""
+
+from memorycore.domain.assertion.tokens import Token
+
+_TELLING_CUES = frozenset({"change", "end", "now", "since", "past"})
+"""Cues that stand with the verb or are it: "moved to", "no longer", 现在."""
+_DETERMINERS = frozenset({"article", "his", "her", "our", "their", "my", "your", "its", "this", "those"})
+_NAMING = frozenset({"noun", "word", "name", "name?", "verb", "adjective"})
+_SHORTEST_VERB = 4
+_EVERY = {
+    86400: "daily", 604800: "weekly", 1209600: "fortnightly", 172800: "every other day", 2629800: "monthly",
+    7889400: "quarterly", 15778800: "half-yearly", 31557600: "yearly", 3600: "hourly",
+}  # fmt: skip
+
+
+def predicate_place(tokens: list[Token], language: str) -> int:
+    """Index of the token where the predicate begins; the number of tokens when none was found."""
+    if language in {"ja", "ko"}:
+        return next((place for place, token in enumerate(tokens) if token.kind == "topic"), 0)
+    for place, token in enumerate(tokens):
+        if _is_compound(tokens, place, language):
+            continue
+        if _begins(token, language) or (place and _begins_behind_subject(token, language)):
+            return place
+    return _unread(tokens, language)
+
+
+def _begins(token: Token, language: str) -> bool:
+    return token.kind in {"be", "modal"} or (token.kind == "verb" and not (token.gerund and language == "en"))
+
+
+def _begins_behind_subject(token: Token, language: str) -> bool:
+    if token.kind == "neg" or (token.kind == "cue" and token.key in _TELLING_CUES):
+        return True
+    if language != "zh":
+        return False
+    return (token.kind == "quantifier" and token.key == "only") or (
+        token.kind == "prep" and token.key in {"at", "to", "by"}
+    )
+
+
+def _unread(tokens: list[Token], language: str) -> int:
+    """No verb is known: a word that stands like one, else the last number."""
+    if language in {"fr", "de", "es"}:
+        return _first_pair(tokens)
+    if language == "en":
+        found = (place for place in range(1, len(tokens)) if _looks_like_verb(tokens, place))
+        if (place := next(found, None)) is not None:
+            return place
+    last = [place for place, token in enumerate(tokens) if token.kind in {"num", "time"}]
+    return last[-1] if last else len(tokens)
+
+
+def _is_compound(tokens: list[Token], place: int, language: str) -> bool:
+    """A Chinese verb of one character beside an unknown one that opens the text: probably part of a longer word."""
+    token = tokens[place]
+    if language != "zh" or place or token.kind != "verb" or token.end - token.start > 1 or len(tokens) == 1:
+        return False
+    return tokens[1].kind == "char"
+
+
+def _looks_like_verb(tokens: list[Token], place: int) -> bool:
+    token, before = tokens[place], tokens[place - 1]
+    if token.kind != "word" or token.end - token.start < _SHORTEST_VERB:
+        return False
+    if token.past or (before.kind in {"name", "name?", "noun"} and place + 1 < len(tokens)):
+        return True
+    following = tokens[place + 1] if place + 1 < len(tokens) else None
+    objects = {"num", "prep", "time", "date", "code", "name"}
+    opens = following is not None and (following.kind in objects or following.key == "article")
+    return token.third and before.kind == "word" and opens
+
+
+def _first_pair(tokens: list[Token]) -> int:
+    """The second of two words with nothing between: "le train part", "der Zug fährt"."""
+    pairs = range(1, len(tokens))
+    found = (place for place in pairs if tokens[place].kind in _NAMING and tokens[place - 1].kind in _NAMING)
+    return next(found, len(tokens))
+
+
+def in_their_roles(tokens: list[Token], language: str) -> list[Token]:
+    """Tokens with frequencies as one word, needless duties told from bans, and verbs in a noun's place as nouns."""
+    return _with_needless(_with_frequencies(_with_nouns(tokens) if language == "en" else tokens))
+
+
+def _with_nouns(tokens: list[Token]) -> list[Token]:
+    """Nouns in the form of verbs: "the plan", "a building", "bus drives are …"."""
+    return [
+        token._replace(kind="noun") if token.kind == "verb" and _is_noun_here(tokens, place) else token
+        for place, token in enumerate(tokens)
+    ]
+
+
+def _is_noun_here(tokens: list[Token], place: int) -> bool:
+    token = tokens[place]
+    if not place:
+        return not token.gerund and _names_open(tokens)
+    before = tokens[place - 1]
+    after = tokens[place + 1] if place + 1 < len(tokens) else None
+    if before.key in _DETERMINERS and before.kind in {"func", "soft"}:
+        return after is None or after.kind not in {"func", "soft"} or after.key not in _DETERMINERS
+    if after is not None and after.kind == "be":
+        return True
+    if token.gerund:
+        return before.kind in {"noun", "word", "adjective"}
+    return before.kind == "prep" and before.key != "to"
+
+
+def _names_open(tokens: list[Token]) -> bool:
+    """The sentence opens with a compound and a verb behind it: "refresh tokens live", "deploys are"."""
+    for token in tokens[1:]:
+        if token.kind in {"be", "modal"} or (token.kind == "verb" and not token.gerund):
+            return True
+        if token.kind not in {"noun", "word", "adjective", "verb"}:
+            return False
+    return False
+
+
+def _with_frequencies(tokens: list[Token]) -> list[Token]:
+    """``every 14 days`` is one word: fortnightly."""
+    merged: list[Token] = []
+    for token in tokens:
+        last = merged[-1] if merged else None
+        if last is not None and token.dimension == "time" and token.kind == "num" and _is_every(last):
+            seconds = float(token.key.removeprefix("#time"))
+            key = _EVERY.get(round(seconds), f"every {seconds:g}")
+            merged[-1] = token._replace(kind="adjective", key=key, start=last.start, dimension="")
+        else:
+            merged.append(token)
+    return merged
+
+
+def _is_every(token: Token) -> bool:
+    return (token.kind == "quantifier" and token.key == "all") or (token.kind == "prep" and token.key == "per")
+
+
+def _with_needless(tokens: list[Token]) -> list[Token]:
+    """``no key is needed``: not forbidden, only not needed."""
+    for place, token in enumerate(tokens):
+        if token.kind == "modal" and token.key == "must" and (no := _no_before(tokens, place)) is not None:
+            return [*tokens[:no], *tokens[no + 1 : place], token._replace(key="neednot"), *tokens[place + 1 :]]
+    return tokens
+
+
+def _no_before(tokens: list[Token], place: int) -> int | None:
+    """Index of a "no" in front in the clause."""
+    for at in range(place - 1, -1, -1):
+        if tokens[at].kind in {"neg", "punct"}:
+            short = tokens[at].end - tokens[at].start == len("no")
+            return at if tokens[at].kind == "neg" and short else None
+    return None
