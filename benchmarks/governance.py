@@ -38,7 +38,7 @@ def ask(folder: Path, *command: str, rows: Rows, pii: str) -> tuple[Rows, float]
     file.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8")
     environment = {
         **os.environ, "MEMORY_DIR": str(folder / "hot"), "MEMORYCORE_DATA_DIR": str(folder / "data"),
-        "MEMORYCORE_CONFIG": str(folder / "none.toml"), "MEMORYCORE_PII": pii, "MEMORYCORE_LANG": "en",
+        "HOME": str(folder), "MEMORYCORE_PII": pii, "MEMORYCORE_LANG": "en",
     }  # fmt: skip
     started = time.perf_counter()
     done = subprocess.run(
@@ -48,7 +48,7 @@ def ask(folder: Path, *command: str, rows: Rows, pii: str) -> tuple[Rows, float]
     took_s = time.perf_counter() - started
     answers = [json.loads(line) for line in done.stdout.decode("utf-8").splitlines()]
     if len(answers) != len(rows):
-        sys.exit(f"{len(rows)} lines in, {len(answers)} out: {done.stderr.decode('utf-8', 'replace')}")
+        sys.exit(f"{len(rows)} lines in, {len(answers)} out: {done.stdout[:500]!r} {done.stderr.decode('utf-8', 'replace')}")
     return answers, took_s
 
 
