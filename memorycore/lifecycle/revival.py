@@ -12,7 +12,7 @@ from memorycore.lifecycle.turn import claim
 from memorycore.store import edges, memories
 
 # Nor does a question bring back what waits for a decision, what was decided, or what another memory says already.
-STAYS = WANTED_GONE | {"quarantined", "rejected", "review", "erased", "undone", "same"}
+STAYS = WANTED_GONE | {"quarantined", "erased", "same"}
 
 
 def revive(c: apsw.Connection, memory: Memory, cause: Cause) -> int:
