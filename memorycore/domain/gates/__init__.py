@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from typing import Literal
+from typing import Any, Literal
 
 Gate = Literal["secret", "pii", "injection", "noise"]
 
@@ -35,11 +35,17 @@ _KANA_OR_HANGUL = re.compile("[\u3040-\u30ff\uac00-\ud7af]")
 
 
 @cache
+def vocabulary(name: str) -> dict[str, Any]:
+    """A file of ``domain/vocabulary``, read once and when first needed."""
+    return tomllib.loads((files("memorycore.domain.vocabulary") / f"{name}.toml").read_text(encoding="utf-8"))
+
+
+@cache
 def _names() -> dict[str, tuple[str, str]]:
     """English and Chinese name of every rule whose findings are masked."""
     names: dict[str, tuple[str, str]] = {}
     for file in ("secrets", "secret_labels", "personal"):
-        words = tomllib.loads((files("memorycore.domain.vocabulary") / f"{file}.toml").read_text(encoding="utf-8"))
+        words = vocabulary(file)
         names |= {rule: (entry["en"], entry["zh"]) for rule, entry in words.get("formats", {}).items()}
         names |= {rule: (english, chinese) for rule, (english, chinese) in words.get("names", {}).items()}
     return names
@@ -52,7 +58,7 @@ def name_of(rule: str, language: Literal["en", "zh"] = "en") -> str:
 
 
 def is_name(name: str) -> bool:
-    """Whether a marker with this name was written by ``mask``: anything else between brackets is text like any other."""
+    """Whether ``mask`` writes markers with this name: anything else between brackets is text like any other."""
     return any(name in pair for pair in _names().values()) or name in _names()
 
 

@@ -18,6 +18,7 @@ _YEAR = re.compile(r"(?:19|20)\d\d")
 _PIN_LENGTHS = range(3, 11)
 _TYPED_BESIDE, _TYPED_NEAR, _TYPED_SHORTEST, _QUOTE_LONGEST = 6, 8, 4, 64
 _KEY_ASSIGNED, _KEY_SAID, _KEY_WORDLIKE, _HEX_BESIDE, _HEX_SAID = 8, 10, 12, 20, 16
+_LONGEST = 160
 _LOOK_BACK = 12
 _PUBLIC_LOOK_BACK = 40
 
@@ -39,14 +40,15 @@ def accepts(plain: Plain, label: Label, tie: Tie, value: Value) -> bool:
     text = value.text
     if values.is_placeholder(text) or values.is_ordinary(text) or (values.is_reference(text) and not value.quoted):
         return False
+    if len(text) > _LONGEST:
+        return tie != "near" and values.machine_made(text)
     if tie == "before":
         return _accepts_before(label, text)
     if label.kind in {"pin", "one_time", "opening"}:
         return _accepts_digits(plain, label, tie, value)
-    if label.kind == "password":
+    short = label.word in {"pass", "psw"} and tie in {"assigned", "said"} and not values.is_digits(text)
+    if label.kind == "password" or short:
         return _accepts_password(plain, tie, value)
-    if label.word in {"pass", "psw"} and tie in {"assigned", "said"}:
-        return _accepts_password(plain, tie, value) and not values.is_digits(text)
     return _accepts_key(plain, label, tie, value)
 
 
@@ -74,27 +76,32 @@ def _accepts_before(label: Label, text: str) -> bool:
 def _accepts_digits(plain: Plain, label: Label, tie: Tie, value: Value) -> bool:
     digits = re.sub(r"[ *#-]", "", value.text)
     if not digits.isdigit():
-        typed = _TYPED_SHORTEST <= len(value.text) and _has_digit_and_letter(value.text)
-        tied = tie in {"assigned", "said"} or (tie == "beside" and not label.word.isascii())
-        return label.kind != "opening" and typed and tied and not values.is_plain_fact(value.text) and " " not in value.text
+        return label.kind != "opening" and _accepts_typed_code(label, tie, value.text)
     if len(digits) not in _PIN_LENGTHS or is_amount(plain, value.end) or _is_year(plain, value):
         return False
     if label.word == "pin" and not plain.text.startswith("PIN", label.start):
         # "pin numpy to 2026" speaks of something else.
-        said = plain.text[: value.start].rstrip(" \"'").endswith(("is", "was"))
+        said = plain.text[max(0, value.start - _LOOK_BACK) : value.start].rstrip(" \"'").endswith(("is", "was"))
         return tie == "assigned" or (tie == "said" and said)
     return tie != "near"
 
 
+def _accepts_typed_code(label: Label, tie: Tie, text: str) -> bool:
+    """A code of letters and digits: "提取码 8k3d"."""
+    tied = tie in {"assigned", "said"} or (tie == "beside" and not label.word.isascii())
+    long = len(text) >= _TYPED_SHORTEST and " " not in text
+    return tied and long and _has_digit_and_letter(text) and not values.is_plain_fact(text)
+
+
 def _accepts_password(plain: Plain, tie: Tie, value: Value) -> bool:
     text = value.text
-    if " " in text and not (value.quoted and tie != "near" and len(text) <= _QUOTE_LONGEST):
-        return (
-            values.is_digits(text.replace(" ", "")) and tie in {"assigned", "said"} and not is_amount(plain, value.end)
-        )
-    if values.is_digits(text.strip("#*")):
-        return tie != "near" and not is_amount(plain, value.end) and not _is_year(plain, value)
-    if len(text) < _TYPED_SHORTEST or (values.is_plain_fact(text) and not (value.quoted and tie == "assigned")):
+    counted = values.is_digits(text.strip("#*").replace(" ", ""))
+    if counted:
+        tied = tie in ({"assigned", "said"} if " " in text else {"assigned", "said", "beside"})
+        return tied and not is_amount(plain, value.end) and not _is_year(plain, value)
+    sentence = " " in text and not (value.quoted and tie != "near" and len(text) <= _QUOTE_LONGEST)
+    fact = values.is_plain_fact(text) and not (value.quoted and tie == "assigned")
+    if sentence or fact or len(text) < _TYPED_SHORTEST:
         return False
     looks = values.is_mixed(text) or values.is_chained(text)
     match tie:
@@ -113,18 +120,20 @@ def _accepts_key(plain: Plain, label: Label, tie: Tie, value: Value) -> bool:
     text = value.text
     if " " in text or (values.is_plain_fact(text) and not values.is_hex(text, _HEX_SAID)):
         return False
-    if tie == "near":
-        return label.kind == "key" and values.is_random(text) and not names_public(plain, value, label.end)
-    if label.kind == "weak":
-        return values.machine_made(text) and not names_public(plain, value, label.end)
+    if tie == "near" or label.kind == "weak":
+        made = values.machine_made(text) if tie != "near" else label.kind == "key" and values.is_random(text)
+        return made and not names_public(plain, value, label.end)
     if tie == "beside":
         return values.machine_made(text) or values.is_hex(text, _HEX_BESIDE) or values.is_grouped(text)
     if len(text) >= (_KEY_ASSIGNED if tie == "assigned" else _KEY_SAID) and _has_digit_and_letter(text):
         return True
-    if values.is_grouped(text) or (len(text) >= _KEY_WORDLIKE and _is_foreign_word(plain, value)):
-        return True
-    wordlike = len(text) >= _KEY_WORDLIKE and not text.isdigit()
-    return tie == "assigned" and wordlike and (value.quoted or plain.text[value.start - 1] == "=")
+    return values.is_grouped(text) or (len(text) >= _KEY_WORDLIKE and _accepts_wordlike(plain, tie, value))
+
+
+def _accepts_wordlike(plain: Plain, tie: Tie, value: Value) -> bool:
+    """A long value of letters alone: assigned in code, or Latin in a sentence of another script."""
+    assigned = tie == "assigned" and (value.quoted or plain.text[value.start - 1] == "=")
+    return (assigned and not value.text.isdigit()) or _is_foreign_word(plain, value)
 
 
 def _has_digit_and_letter(text: str) -> bool:
@@ -132,7 +141,7 @@ def _has_digit_and_letter(text: str) -> bool:
 
 
 def _is_year(plain: Plain, value: Value) -> bool:
-    """ "Changed in 2019": a year, unless a verb says that it is the value."""
+    """Whether it is a year, as in "changed in 2019"; a verb may say that it is the value all the same."""
     return bool(_YEAR.fullmatch(value.text)) and not _IS.search(
         plain.text[max(0, value.start - _LOOK_BACK) : value.start]
     )

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from itertools import islice
 from typing import Literal
@@ -16,7 +16,8 @@ REACH = 100
 _SAID_REACH = 70
 _BEFORE_REACH = 110
 _LONGEST_QUOTE = 300
-_LONGEST_RUN = 512
+# A longer run is judged by its beginning.
+_LONGEST_RUN = 200
 _SAID_PLACES, _NEAR_PLACES = 5, 6
 _SENTENCE_END = re.compile(r"[。！？]|[.!?](?=[\s\"'”’」)]|$)|\n")
 _BLANK = re.compile(r"[ \t]*")
@@ -31,6 +32,7 @@ _CLOSERS = {
 # Printable signs of Latin scripts without blanks and quotation marks.
 _SIGN = r"!#-&(-_a-~\u00a1-\u00aa\u00ac-\u00ba\u00bc-\u024f\ufffc"
 _RUN = re.compile(f"[{_SIGN}]+")
+_KEY_RUN = re.compile(r"[\w+/=.~%-]+", re.ASCII)
 _CANDIDATE = re.compile(f"[\"'`“„‘«‹「『]|[{_SIGN}]{{4,}}")
 _LAST_RUN = re.compile(f"[{_SIGN}]{{4,64}}$")
 # Where a run ends before its last sign: an escape, the next field, a closing bracket before punctuation.
@@ -57,12 +59,16 @@ _BEFORE = re.compile(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Value:
-    """A candidate: its place in the plain text, without quotation marks and without what follows it."""
+    """A candidate: its place in the plain text, without quotation marks and without what follows it.
+
+    ``cut``: it goes on, and only its beginning is here.
+    """
 
     start: int
     end: int
     text: str
     quoted: bool = False
+    cut: bool = False
 
 
 @cache
@@ -142,7 +148,18 @@ def value_at(plain: Plain, start: int, *, digits: bool = False) -> Value | None:
     if groups and _GROUP_SIGNS.intersection(groups.group()):
         return Value(start=start, end=groups.end(), text=groups.group())
     run = _RUN.match(text, start, start + _LONGEST_RUN)
+    if run and run.end() == start + _LONGEST_RUN and _KEY_RUN.fullmatch(run.group()):
+        return Value(start=start, end=run.end(), text=run.group(), cut=True)
     return trimmed(plain, start, run.end()) if run else None
+
+
+def whole(plain: Plain, value: Value) -> Value:
+    """A value to its real end, when only its beginning was judged."""
+    if not value.cut:
+        return value
+    rest = _KEY_RUN.match(plain.text, value.end)
+    end = rest.end() if rest else value.end
+    return replace(value, end=end, text=plain.text[value.start : end], cut=False)
 
 
 def _quoted(text: str, start: int, end: int) -> Value | None:

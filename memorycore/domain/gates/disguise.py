@@ -18,8 +18,9 @@ _INVISIBLE = re.compile(
     "[\u00ad\u034f\u061c\u115f\u1160\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff\U000e0000-\U000e01ef]"
 )
 _COMBINING = re.compile("[\u0300-\u036f\u200d\ufe00-\ufe0f\u20e3]+")
-# A line that was wrapped inside a word: a backslash of the shell, a mark of quotation or an indent may stand there.
-_WRAP = re.compile(r"(?<=[\w+/=.~-])[ \t]*\\?\r?\n[ \t>|]*(?=[\w+/=.~-])")
+# A line that was wrapped inside a word: a backslash of the shell, a mark of quotation or an indent may stand there, and
+# what follows is no plain word.
+_WRAP = re.compile(r"(?<=[\w+/=.~-])[ \t]*\\?\r?\n[ \t>|]*(?=[\w+/=.~-]{0,80}(?:\d|[a-z][A-Z]))")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,7 +50,7 @@ class Plain:
 
 @cache
 def _letters() -> dict[int, str]:
-    """One plain character for each that merely looks different: full width, mathematical letters, odd blanks, hyphens."""
+    """One plain character for each that merely looks different: wide and mathematical letters, blanks, hyphens."""
     table = {code: chr(code - 0xFEE0) for code in range(0xFF01, 0xFF5F)}
     for code in range(0x1D400, 0x1D800):
         plain = unicodedata.normalize("NFKC", chr(code))

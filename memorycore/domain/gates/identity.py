@@ -58,7 +58,7 @@ def taiwan(number: str) -> bool:
 
 
 def us_ssn(number: str) -> bool:
-    """Areas 000 and 666, groups 00 and serials 0000 are never given out; 9xx is a taxpayer number (ITIN) with its groups."""
+    """Areas 000 and 666, group 00 and serial 0000 are never given out; area 9xx is a taxpayer number (ITIN)."""
     area, group, serial = re.sub(r"\D", "", number)[:3], re.sub(r"\D", "", number)[3:5], re.sub(r"\D", "", number)[5:]
     if area in {"000", "666"} or group == "00" or serial == "0000":
         return False
@@ -119,7 +119,7 @@ def hungarian_personal(number: str) -> bool:
 
 
 def korean_birthday(number: str) -> bool:
-    """Month and day of the first six digits. Numbers given since October 2020 have no check digit, so none is asked for."""
+    """Month and day in the first six digits; numbers given since October 2020 have no check digit."""
     digits = _digits(number)
     return 1 <= digits[2] * 10 + digits[3] <= _MONTHS and 1 <= digits[4] * 10 + digits[5] <= _DAYS
 

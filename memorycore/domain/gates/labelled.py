@@ -11,12 +11,14 @@ from functools import cache
 
 from memorycore.domain.gates import values
 from memorycore.domain.gates.acceptance import accepts, is_amount, names_public
-from memorycore.domain.gates.announced import REACH, Value, before, behind, beside, said_places, trimmed, window
+from memorycore.domain.gates.announced import REACH, Value, before, behind, beside, said_places, trimmed, whole, window
 from memorycore.domain.gates.disguise import Plain, Span
 from memorycore.domain.gates.labels import Label, find_labels, lower, names_other, value_part
 
 # Kinds of label that make any random value in the text suspect.
 _TELLING = frozenset({"password", "pin", "key", "codes", "second_factor", "phrase"})
+_NEAR_KINDS = frozenset({"password", "key"})
+_BEFORE_KINDS = frozenset({"password", "key", "pin"})
 _ADDRESS_REACH = 200
 _PUBLIC_REACH = 20
 _CODES_REACH = 600
@@ -41,7 +43,8 @@ _PASS_PHRASE_LENGTHS = range(4, 12)
 _COOKIE_PART = re.compile(r"([\w.-]+)=([^;\s\"',]+)")
 _COOKIE_SHORTEST = 12
 _PAIR = re.compile(
-    r"[ \t:=]{0,3}[\"'`“「]?([\w.@+-]{2,40})[\"'`”」]?(?:[ \t]*[/|:,，、][ \t]*|[ \t]+)[\"'`“「]?(?=([!#-&(-_a-~]{5,64}))"
+    r"[ \t:=]{0,3}[\"'`“「]?([\w.@+-]{2,40})[\"'`”」]?"
+    r"(?:[ \t]*[/|:,，、][ \t]*|[ \t]+)[\"'`“「]?(?=([!#-&(-_a-~]{5,64}))"
 )
 _PAIR_SHORTEST = 6
 _PAIR_SIGN = re.compile(r"[!@#$%^&*+=?~]")
@@ -89,7 +92,8 @@ def find_labelled(plain: Plain, *, near_key: bool = False) -> Iterator[tuple[str
     for (label, end), following in zip(labels, reversed(reach), strict=True):
         if label.start < done:
             continue
-        for value in _values(plain, label, end, min(following, window(plain.text, end))):
+        for found in _values(plain, label, end, min(following, window(plain.text, end))):
+            value = whole(plain, found)
             done = max(done, value.end)
             yield label.kind, (value.start, value.end)
     if near_key or any(label.kind in _TELLING for label, _ in labels):
@@ -145,15 +149,15 @@ def _values(plain: Plain, label: Label, end: int, stop: int) -> Iterator[Value]:
 def _single(plain: Plain, label: Label, end: int, stop: int) -> Iterator[Value]:
     """The one value of a label, behind it or before it. A placeholder in its place settles that there is none."""
     for tie, value in behind(plain, end, stop):
-        if label.glued and tie != "assigned":
-            return
+        if (label.glued and tie != "assigned") or (tie == "near" and label.kind not in _NEAR_KINDS):
+            break
         if accepts(plain, label, tie, value):
             yield value
             yield from _further(plain, label, value)
             return
         if tie in {"assigned", "said"} and values.is_placeholder(value.text):
             return
-    if label.kind in {"password", "key", "pin"}:
+    if label.kind in _BEFORE_KINDS and not label.glued:
         value = before(plain, label.start)
         if value and accepts(plain, label, "before", value):
             yield value
@@ -161,7 +165,7 @@ def _single(plain: Plain, label: Label, end: int, stop: int) -> Iterator[Value]:
 
 def _further(plain: Plain, label: Label, value: Value) -> Iterator[Value]:
     """More values of the same label: "X or Y", "old one X, new one Y"."""
-    more = beside(plain, value.end) if label.kind in {"password", "key", "pin"} else None
+    more = beside(plain, value.end) if label.kind in _BEFORE_KINDS else None
     while more and accepts(plain, label, "beside", more) and values.is_mixed(more.text):
         yield more
         more = beside(plain, more.end)
@@ -185,7 +189,7 @@ def _codes(plain: Plain, end: int) -> Iterator[Value]:
 
 
 def _phrases(plain: Plain, end: int) -> Iterator[Value]:
-    """Words that restore a wallet, in the numbers that the standard (BIP 39) knows, or a pass phrase without small words."""
+    """Words that restore a wallet, as many as BIP 39 knows, or a pass phrase without the small words of a sentence."""
     tie = _PHRASE_TIE.match(plain.text, end)
     if not tie:
         return
@@ -231,7 +235,7 @@ def _pairs(plain: Plain, label: Label, end: int, stop: int) -> Iterator[Value]:
     if not pair or not value or len(value.text) < _PAIR_SHORTEST:
         return
     split = plain.text[pair.end(1) : value.start]
-    sure = bool(_PAIR_SIGN.search(value.text)) or "/" in split.strip(" ") and split != split.strip(" ")
+    sure = bool(_PAIR_SIGN.search(value.text)) or ("/" in split and split != split.strip(" "))
     login = Label(kind="password", word=label.word, start=label.start, end=label.end)
     if sure and accepts(plain, login, "beside", value) and not values.is_plain_fact(value.text):
         yield value
@@ -241,6 +245,7 @@ def _random_values(plain: Plain) -> Iterator[tuple[str, Span]]:
     """Values as irregular as only a machine makes them, in a text that speaks of keys."""
     for match in _RANDOM.finditer(plain.text):
         value = trimmed(plain, match.start(), match.end())
-        if value and "//" not in value.text and values.is_random(value.text) and not values.is_placeholder(value.text):
-            if not names_public(plain, value):
-                yield "random_value", (value.start, value.end)
+        if not value or "//" in value.text or not values.is_random(value.text):
+            continue
+        if not (values.is_placeholder(value.text) or names_public(plain, value)):
+            yield "random_value", (value.start, value.end)

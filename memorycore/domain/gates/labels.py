@@ -12,7 +12,7 @@ _NEXT_WORD = re.compile(r"[ \t]?([^\W\d_]{1,30}(?:'s)?)")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Label:
-    """One announcing word: its kind in the vocabulary, the word, and where it stands. ``glued``: inside a longer one."""
+    """One announcing word: its kind in the vocabulary and where it stands. ``glued``: inside a longer word."""
 
     kind: str
     word: str
@@ -72,7 +72,7 @@ def _starts_part(text: str, start: int) -> bool:
 
 
 def value_part(text: str, label: Label, still: frozenset[str]) -> int | None:
-    """Where the identifier that a label ends really ends: ``DB_PASSWORD_PROD`` is still a value, ``token_count`` none."""
+    """Where the identifier around a label ends: ``DB_PASSWORD_PROD`` still names a value, ``token_count`` none."""
     end = label.end
     if not _LATIN.match(label.word[-1]):
         return end
@@ -85,7 +85,7 @@ def value_part(text: str, label: Label, still: frozenset[str]) -> int | None:
 
 
 def names_other(text: str, lowered: str, end: int, other: frozenset[str], other_cjk: tuple[str, ...]) -> bool:
-    """Whether the word behind a label makes it the name of something else: a password manager, 密码学, a token count."""
+    """Whether the word behind a label makes it something else: a password manager, 密码学, a token count."""
     if lowered.startswith(other_cjk, end):
         return True
     word = _NEXT_WORD.match(text, end)

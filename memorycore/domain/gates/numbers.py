@@ -47,7 +47,7 @@ _ACCOUNT_DIGITS = 7
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shape:
-    """How one kind of number is written. ``sure``: stands without a label; ``labels``: parts of words that announce it."""
+    """How one kind of number is written. ``sure``: needs no label; ``labels``: parts of words that announce it."""
 
     rule: str
     pattern: re.Pattern[str]
@@ -109,19 +109,16 @@ def cards(page: Page) -> Iterator[tuple[str, Span]]:
 
 def identities(page: Page, shapes: tuple[Shape, ...], any_identity: frozenset[str]) -> Iterator[tuple[str, Span]]:
     """Numbers of identity papers: of a sure shape anywhere, of the others where a fitting word announces them."""
-    if not page.labels:
-        shapes = tuple(shape for shape in shapes if shape.sure)
+    said = {label.word for label in page.labels if label.kind == "identity"}
     for shape in shapes:
+        fitting = {word for word in said if word in any_identity or any(part in word for part in shape.labels)}
+        if not (shape.sure or fitting):
+            continue
         for match in shape.pattern.finditer(page.text):
             label = page.announces(*match.span())
-            if label and label.kind == "against":
-                continue
-            announced = (
-                label is not None
-                and label.kind == "identity"
-                and (label.word in any_identity or any(part in label.word for part in shape.labels))
-            )
-            if (shape.sure or announced) and is_valid(shape.check, match.group()):
+            announced = label is not None and label.word in fitting
+            sure = shape.sure and (label is None or label.kind != "against")
+            if (sure or announced) and is_valid(shape.check, match.group()):
                 yield shape.rule, match.span()
 
 

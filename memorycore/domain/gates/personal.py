@@ -4,13 +4,11 @@ A number says little by itself: "order" or "快递单号" before it take it for 
 """
 
 import re
-import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
 
-from memorycore.domain.gates import Finding
+from memorycore.domain.gates import Finding, vocabulary
 from memorycore.domain.gates.disguise import Span, undisguise
 from memorycore.domain.gates.labels import find_labels, lower
 from memorycore.domain.gates.numbers import Page, Shape, accounts, cards, documents, ibans, identities, phones
@@ -43,7 +41,7 @@ class _Vocabulary:
 
 @cache
 def _vocabulary() -> _Vocabulary:
-    listed = tomllib.loads((files("memorycore.domain.vocabulary") / "personal.toml").read_text(encoding="utf-8"))
+    listed = vocabulary("personal")
     reserved: list[str] = listed["mail"]["reserved"]
     return _Vocabulary(
         words=tuple((word, kind) for kind, entries in listed["labels"].items() for word in entries),

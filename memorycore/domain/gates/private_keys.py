@@ -1,4 +1,4 @@
-"""Private keys in armour: every line of the body, whether the block is whole, cut off or on one line with ``\\n``.
+"""Private keys in armour: every line of the body, of a whole block, of one cut off, of one on an escaped line.
 
 The lines ``-----BEGIN … PRIVATE KEY-----`` and ``-----END …`` stay, so that a masked block is still seen to be one.
 """

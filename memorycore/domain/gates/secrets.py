@@ -4,13 +4,11 @@ Nothing here compares texts with a model or calls anybody. The lists are data in
 """
 
 import re
-import tomllib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
 
-from memorycore.domain.gates import Finding
+from memorycore.domain.gates import Finding, vocabulary
 from memorycore.domain.gates.addresses import find_in_addresses
 from memorycore.domain.gates.disguise import Plain, Span, line_spans, undisguise, unwrap
 from memorycore.domain.gates.labelled import find_labelled
@@ -39,10 +37,9 @@ class Format:
 @cache
 def formats() -> tuple[Format, ...]:
     """The vendors' formats of ``vocabulary/secrets.toml``."""
-    listed = tomllib.loads((files("memorycore.domain.vocabulary") / "secrets.toml").read_text(encoding="utf-8"))
     return tuple(
         Format(rule=rule, hints=tuple(entry["hints"]), pattern=entry["pattern"], near=tuple(entry.get("near", ())))
-        for rule, entry in listed["formats"].items()
+        for rule, entry in vocabulary("secrets")["formats"].items()
     )
 
 

@@ -6,22 +6,16 @@ and the sample keys that vendors' manuals print for everybody.
 
 import hashlib
 import re
-import tomllib
 from functools import cache
-from importlib.resources import files
 from typing import Any
+
+from memorycore.domain.gates import vocabulary
 
 _MASKED = re.compile(
     r"\ufffc|[*•●·∙…]{3,}|[xX]{5,}|\.{3,}|_{4,}|-{4,}|#{4,}|(?:^|[-_])[xX]{4}(?:[-_]|$)|^(?:[xX]{3,}[-_ ]?)+$"
 )
-_FILL_IN = re.compile(
+_BRACKETED = re.compile(
     r"<.*>?|\[.*\]?|\{.*\}?|\$\{{0,2}\s?[A-Za-z_].*|\$\(.*|%\w+%?|@\w+@|__\w+__|~+|!\w+(?:\.\w+)*|&\w+;"
-    r"|(?:your|my|the|some|insert|enter|put|add|replace|change|set|fill|paste|use|new|example|sample|dummy|fake|placeholder)"
-    r"(?:[-_ ]?(?:your|my|the|a|an|own|me|this|it|here|real|actual|in|with|api|app|db|database|secret|key|token|pass|password|passwd|passphrase|pwd|value|access|client|user|admin|string|code|auth|account|private))+"
-    r"|.*(?:token|key|secret|string|value|password)[-_]?here|xox[a-z]-.*my-.*token"
-    r"|.*(?:redacted|masked|placeholder|change[-_]?me|censored).*|removed|hidden"
-    r"|[你您](?:的)?.*|占位.*|示例.*|あなたの.*|.*ここに.*|.*여기.*|votre[-_ ].*|ihr[-_ ].*|dein[-_ ].*|tu[-_ ].*",
-    re.IGNORECASE,
 )
 _REFERENCE = re.compile(
     r"(?:process\.env|import\.meta\.env|os\.environ|os\.getenv|getenv|env|ENV|secrets?|vars?|config|settings|self|this|args|params|options|ctx|context|props|request|req|vault|op|ssm|keyring|arn|file|gcp|aws|azure|k8s|sops)[.:(\[/].*"
@@ -48,10 +42,17 @@ _LONGEST_WORDS, _LONGEST_FACT = 100, 512
 _MACHINE_MADE, _RANDOM, _WORDS = 16, 20, 4
 
 
-@cache
 def label_words() -> dict[str, Any]:
     """The vocabulary of labels and of what stands around them, as it is in the file."""
-    return tomllib.loads((files("memorycore.domain.vocabulary") / "secret_labels.toml").read_text(encoding="utf-8"))
+    return vocabulary("secret_labels")
+
+
+@cache
+def _fill_ins() -> re.Pattern[str]:
+    """``your-key``, ``change-me``: a verb or possessive and then nothing but names of what to fill in."""
+    words = label_words()["placeholder"]
+    starts, things = "|".join(words["starts"]), "|".join(words["things"])
+    return re.compile(rf"(?:{starts})(?:[-_ ]?(?:{things}))++|{'|'.join(words['shapes'])}", re.IGNORECASE)
 
 
 @cache
@@ -78,9 +79,9 @@ def is_sample(value: str) -> bool:
 
 def is_placeholder(value: str) -> bool:
     """Whether a value is masked, to be filled in, or a sample of a manual."""
-    return bool(_MASKED.search(value[:_LONGEST_WORDS]) or (len(value) <= _LONGEST_WORDS and _FILL_IN.fullmatch(value))) or is_sample(
-        value
-    )
+    if _MASKED.search(value[:_LONGEST_WORDS]) or is_sample(value):
+        return True
+    return len(value) <= _LONGEST_WORDS and bool(_BRACKETED.fullmatch(value) or _fill_ins().fullmatch(value))
 
 
 def is_reference(value: str) -> bool:
