@@ -84,7 +84,7 @@ def assertion_of(text: str) -> Assertion:
         tokens=tuple(tokens),
         terms=tuple(_terms(tokens, levelled, head, suffixed=language in {"ja", "ko"})),
         cues=_cues(tokens, levelled),
-        modals=frozenset(token.key for token in tokens if token.kind == "modal"),
+        modals=_modals(tokens),
         quantifiers=frozenset(token.key for token in tokens if token.kind == "quantifier"),
         past=_is_past(tokens),
         events=_events(tokens, levelled, language),
@@ -98,6 +98,12 @@ def _cues(tokens: list[Token], text: str) -> dict[str, tuple[str, ...]]:
         if token.kind == "cue":
             found[token.key] = (*found.get(token.key, ()), text[token.start : token.end])
     return found
+
+
+def _modals(tokens: list[Token]) -> frozenset[str]:
+    """Duties and permissions; a mere "should" is a must beside others, and alone as good as an order."""
+    found = frozenset(token.key for token in tokens if token.kind == "modal")
+    return found - {"should"} | {"must"} if len(found) > 1 and "should" in found else found
 
 
 def _events(tokens: list[Token], text: str, language: str) -> frozenset[str]:
@@ -128,7 +134,7 @@ def _terms(tokens: list[Token], text: str, head: int, *, suffixed: bool) -> list
     terms: list[Term] = []
     denied = condition = False
     for place, token in enumerate(tokens):
-        if token.kind == "neg":
+        if token.kind == "neg" or (token.kind == "cue" and token.key == "yet"):
             if suffixed and (last := _last_content(terms)) is not None:
                 terms[last] = _flipped(terms[last])
             else:

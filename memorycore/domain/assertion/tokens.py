@@ -89,7 +89,7 @@ class Scan:
         if place in self.cuts:
             end, name = self.cuts[place]
             self._add("cue", name.removesuffix("_cut"), place, end)
-            if name not in {"end", "change"}:  # what ends stays to be compared: "no longer eats fish"
+            if name not in {"end", "change", "perfect"}:  # what ends stays to be compared: "no longer eats fish"
                 return end
         if patterns.IS_CJK.match(character):
             return self._cjk(place)
@@ -173,6 +173,8 @@ class Scan:
             if unit is None:
                 continue
             following = self.text[start + length : start + length + 1]
+            if name in {"g", "m", "t", "k"} and self.cased[start].isupper():
+                unit = units()[f"{name}b"]  # 64G is a size, 64 g a weight
             if name[-1].isascii() and name[-1].isalpha() and (following.isalnum() and following.isascii()):
                 continue
             if len(name) == 1 and name.isascii() and name.isalpha() and start > place and self.text[place] == "-":
@@ -264,7 +266,8 @@ class Scan:
 
     def _stands_for_a_thing(self, word: str, place: int, end: int) -> bool:
         """Whether a letter or preposition stands where a value does: "blood type A", "the pump is on"."""
-        last = not self.text[end : end + 2].strip(" .,;!?:")
+        rest = self.text[end : end + 3]
+        last = not rest.strip(" .,;!?:") or rest[0] in ".,;!?:"
         if len(word) == 1 and word.isascii():
             return self._is_proper(place) and word != "i"
         stands = last or self.text[end : end + 1] == "-"  # "is on", "on-site"
@@ -439,7 +442,7 @@ class Scan:
         if numeral is not None and text.startswith("个半", numeral.end()) and (value := chinese(numeral[0])):
             end, unit = self._unit_after(numeral.end() + 2)
             return self._quantity(place, end, measure(value + 0.5, unit)) if unit else 0
-        if numeral is None or longest > len(numeral[0]) or (longest > 1 and longest == len(numeral[0])):
+        if numeral is None or (text[place - 1 : place] != "第" and longest > len(numeral[0]) - (longest > 1)):
             return 0
         value = chinese(numeral[0])
         if value is None:

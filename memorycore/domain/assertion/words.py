@@ -72,7 +72,7 @@ def words(language: str) -> Words:
         if language in CJK:
             _add_piece(result, entry, Entry(kind, key))
         else:
-            plain = tuple(entry.split())
+            plain = tuple(entry.replace("-", " ").split())
             result.exact.setdefault(plain[0], []).append((plain, Entry(kind, key)))
             phrase = tuple(lemma(word, language, result.irregular) for word in plain)
             result.stems.setdefault(phrase[0], []).append((phrase, Entry(kind, key)))
@@ -94,10 +94,12 @@ def _small_words(grammar: dict[str, Any]) -> Iterator[tuple[str, str, str]]:
 
 def _concepts(language: str) -> Iterator[tuple[str, str, str]]:
     column = _COLUMNS.index(language)
+    aliases: dict[str, str] = table("relations")["alias"]
     for kind, rows in table("concepts").items():
         for row in rows:
             columns = row.split("|")
             key = fold(columns[0].split(",")[0].strip())
+            key = aliases.get(key, key)
             for entry in columns[column].split(","):
                 if word := _folded(entry.strip()):
                     yield kind, key, word

@@ -12,6 +12,7 @@ from memorycore.domain.judge.case import Case, case_of
 from memorycore.domain.judge.crossing import across
 from memorycore.domain.judge.meaning import ended_by_event, incompatible_in_other_words
 from memorycore.domain.judge.replacement import one_thing_for_another, other_subject
+from memorycore.domain.judge.restated import restated
 from memorycore.domain.judge.verdict import Evidence, Relation, Verdict, evidence, verdict
 from memorycore.domain.judge.wording import denied_complement, polarity, said_from_both_sides, said_twice, same_words
 
@@ -53,6 +54,7 @@ def _by_rules(case: Case, likeness: float | None) -> Verdict:
         or polarity(case)
         or held_and_more(case)
         or incompatible_in_other_words(case)
+        or restated(case)
         or one_thing_for_another(case)
         or verdict("different", evidence("apart"), undecided=case.overlap >= _CLOSE)
     )
@@ -68,4 +70,4 @@ def _of_one_subject(case: Case, found: Verdict) -> Verdict:
     """Nothing is superseded by what is said of somebody or something else, or of a part or a time only."""
     if found.relation != "supersedes" or not case.strangers or any(sign.code == "subject" for sign in found.evidence):
         return found
-    return other_subject(case)
+    return found if found == restated(case) else other_subject(case)

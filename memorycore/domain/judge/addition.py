@@ -67,7 +67,7 @@ def _narrowed(case: Case) -> Evidence | None:
         word = case.new.text[token.start : token.end]
         if token.kind == "quantifier" and token.key not in case.old.quantifiers | IGNORABLE:
             return evidence("scope", new=word)
-        if token.kind == "modal" and token.key not in case.old.modals:
+        if token.kind == "modal" and token.key not in case.old.modals | {"should"}:
             return evidence("modality", new=word)
     return None
 

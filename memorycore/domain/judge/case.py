@@ -10,7 +10,7 @@ from memorycore.domain.judge.verdict import Evidence, evidence
 
 _STRONG = ("end", "correction", "change", "swap")
 _BINDING = ("since", "past", "limited", "end", "exception", "condition", "hedge")
-_WEAK = ("since", "now")
+_WEAK = ("since", "now", "perfect")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,6 +22,8 @@ class Case:
     def said_newly(self, cue: str) -> str:
         """The words of a cue that only the new text has, empty when there are none."""
         before = [word.casefold() for word in self.old.cues.get(cue, ())]
+        if before and cue == "perfect":
+            return ""
         words = [
             word
             for word in self.new.cues.get(cue, ())

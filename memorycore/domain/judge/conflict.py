@@ -48,6 +48,8 @@ def _in_subject(run: Run, case: Case) -> str:
         return "scope"
     if _is_measure(run, case):
         return "number"
+    if _is_day_of_verb(run, case):
+        return "date"
     if _is_last_of_unread(run, case):
         return "value"
     return "time" if _all(run, {"time"}) else "period" if _all(run, {"date"}) else "subject"
@@ -95,6 +97,13 @@ def _is_measure(run: Run, case: Case) -> bool:
         and all(term.token.dimension for term in (*run.old, *run.new))
         and run.old[0] is not case.old.content[0]
     )
+
+
+def _is_day_of_verb(run: Run, case: Case) -> bool:
+    """A date behind its subject and before the verb, as Chinese has it, when what happened happens once."""
+    if case.new.language != "zh" or not _all(run, {"date"}) or run.before is None:
+        return False
+    return not any(term.key in words_of("event", "verbs") for term in case.new.content)
 
 
 def _is_prefixed(run: Run) -> bool:

@@ -14,7 +14,7 @@ _NAMED = frozenset({"name", "name?", "code", "word"})
 _TYPED = ("num", "time", "date", "code")
 _NEAR = 0.5
 _SURE_LIKENESS = 0.9
-_LIGHT = frozenset({"have", "put", "hold", "daily", "go", "make", "be called", "use"})
+_LIGHT = frozenset({"have", "put", "hold", "daily", "go", "make", "name", "use", "digit", "number", "place"})
 """Verbs that one language says and another leaves out."""
 
 
@@ -59,14 +59,14 @@ def across(case: Case, likeness: float | None) -> Verdict:
 
 
 def _overlap(case: Case) -> _Overlap:
-    old, new = _known(case.old), _known(case.new)
+    old, new = _known(case.old, case.new), _known(case.new, case.old)
     common = old & new
     return _Overlap(
         common=common,
         left_old=frozenset(old - new) - _LIGHT,
         left_new=frozenset(new - old) - _LIGHT,
-        unknown_old=_unknown(case.old),
-        unknown_new=_unknown(case.new),
+        unknown_old=_unknown(case.old, case.new),
+        unknown_new=_unknown(case.new, case.old),
         share=sum(common.values()) / (min(sum(old.values()), sum(new.values())) or 1),
         denied=case.old.negations % 2 != case.new.negations % 2,
     )
@@ -82,7 +82,7 @@ def _conflict(case: Case, seen: _Overlap, typed: Evidence | None) -> Verdict | N
 def _other_duty(case: Case, seen: _Overlap) -> Verdict | None:
     if not seen.firm:
         return None
-    if case.old.modals and case.new.modals and case.old.modals != case.new.modals and not seen.left_old:
+    if _binding(case.old) and _binding(case.new) and _binding(case.old) != _binding(case.new) and not seen.left_old:
         return verdict("disputes", evidence("modality"))
     if "only" in case.new.quantifiers ^ case.old.quantifiers:
         return verdict("disputes", evidence("scope"), undecided=True)
@@ -97,7 +97,7 @@ def _denied(case: Case, seen: _Overlap) -> Verdict | None:
 
 def _contained(case: Case, seen: _Overlap) -> Verdict | None:
     """All of the old text is in the new one, word by word."""
-    if not seen.whole or case.change is not None or case.old.modals != case.new.modals:
+    if not seen.whole or case.change is not None or _binding(case.old) != _binding(case.new):
         return None
     if not seen.left_new and not seen.unknown_new:
         return verdict("same", evidence("language", case.old.text, case.new.text))
@@ -149,12 +149,27 @@ def _preposition_before(term: Term, assertion: Assertion) -> str:
     return before.key if before is not None and before.kind == "prep" else ""
 
 
-def _known(assertion: Assertion) -> Counter[str]:
-    return Counter({term.key for term in assertion.content if term.kind in _KNOWN})
+def _binding(assertion: Assertion) -> frozenset[str]:
+    return frozenset("must" if key == "should" else key for key in assertion.modals)
 
 
-def _unknown(assertion: Assertion) -> tuple[str, ...]:
-    return tuple(term.text for term in assertion.content if term.kind not in _KNOWN)
+def _known(assertion: Assertion, other: Assertion) -> Counter[str]:
+    """Concepts, and words of any kind that the other text has too: names, brands."""
+    shared = _words(assertion) & _words(other)
+    return Counter(
+        {term.key for term in assertion.content if term.kind in _KNOWN} | {word for word in shared if len(word) > 1}
+    )
+
+
+def _words(assertion: Assertion) -> frozenset[str]:
+    """Words of no list as they are written: stems differ from language to language, names do not."""
+    return frozenset(term.text.casefold() for term in assertion.content if term.kind not in _KNOWN)
+
+
+def _unknown(assertion: Assertion, other: Assertion) -> tuple[str, ...]:
+    return tuple(
+        term.text for term in assertion.content if term.kind not in _KNOWN and term.text.casefold() not in _words(other)
+    )
 
 
 def _typed_difference(case: Case) -> Evidence | None:

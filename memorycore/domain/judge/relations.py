@@ -1,14 +1,21 @@
 """How two concepts stand to one another, read from ``judge.relations.toml``."""
 
+from collections.abc import Iterable
 from functools import cache
 
 from memorycore.domain.assertion.words import table
 
 
+def _named(words: Iterable[str]) -> list[str]:
+    """Words under the names that texts are read with: "high" is "height"."""
+    aliases: dict[str, str] = table("relations")["alias"]
+    return [aliases.get(word, word) for word in words]
+
+
 @cache
 def _opposites() -> dict[str, frozenset[str]]:
     found: dict[str, set[str]] = {}
-    for group in table("relations")["opposites"]["groups"]:
+    for group in map(_named, table("relations")["opposites"]["groups"]):
         for word in group:
             found.setdefault(word, set()).update(other for other in group if other != word)
     return {word: frozenset(others) for word, others in found.items()}
@@ -31,7 +38,7 @@ def are_siblings(one: str, other: str) -> bool:
 
 @cache
 def _inverse() -> frozenset[frozenset[str]]:
-    return frozenset(frozenset(pair) for pair in table("relations")["inverse"]["pairs"])
+    return frozenset(frozenset(_named(pair)) for pair in table("relations")["inverse"]["pairs"])
 
 
 def are_inverse(one: str, other: str) -> bool:
@@ -41,7 +48,7 @@ def are_inverse(one: str, other: str) -> bool:
 
 @cache
 def _complements() -> frozenset[frozenset[str]]:
-    return frozenset(frozenset(pair) for pair in table("relations")["complements"]["pairs"])
+    return frozenset(frozenset(_named(pair)) for pair in table("relations")["complements"]["pairs"])
 
 
 def are_complements(one: str, other: str) -> bool:
@@ -51,7 +58,7 @@ def are_complements(one: str, other: str) -> bool:
 
 @cache
 def words_of(section: str, name: str) -> frozenset[str]:
-    return frozenset(table("relations")[section][name])
+    return frozenset(_named(table("relations")[section][name]))
 
 
 @cache

@@ -101,7 +101,7 @@ def _one_slot(case: Case, sign: Evidence | None) -> Verdict | None:
     if sign.code in VALUES:
         change = change or (None if case.said_newly("also") else later(case))
         return verdict("supersedes", change, sign) if change else verdict("disputes", sign)
-    if sign.code in {"many", "object", "action"} and change:
+    if sign.code in {"many", "object", "action"} and change and change.code != "cue_perfect":
         return verdict("supersedes", change, sign)
     return verdict("different", sign, undecided=sign.code in {"object", "action"})
 

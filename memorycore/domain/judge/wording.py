@@ -51,6 +51,8 @@ def _differing_sign(case: Case) -> Verdict | None:
     )
     if sign is None:
         return None
+    if sign.code == "negation" and "yet" in case.old.cues and "yet" not in case.new.cues:
+        return verdict("supersedes", evidence("event", old=case.old.cues["yet"][0]), sign)
     if sign.code in VALUES:
         return _conflict(case, sign)
     return verdict("disputes" if sign.code in {"role", "order"} else "different", sign)
@@ -96,6 +98,9 @@ def _negation(case: Case) -> Evidence | None:
 def _duty(case: Case) -> Evidence | None:
     """Must, may, must not, need not; a duty beside a plain statement is no conflict unless it forbids."""
     old, new = case.old.modals, case.new.modals
+    should = frozenset({"should"})
+    if {old, new} == {should, frozenset[str]()} or {old, new} == {should, frozenset({"must"})}:
+        return None
     if old == new:
         return None
     weak = not (old and new) and "mustnot" not in old ^ new
@@ -177,6 +182,8 @@ def polarity(case: Case) -> Verdict | None:
         return None
     if replaced := case.diff.of("replaced"):
         return _other_denied(case, replaced, sign)
+    if "yet" in case.old.cues and "yet" not in case.new.cues and not case.new.negations:
+        return verdict("supersedes", evidence("event", old=case.old.cues["yet"][0]), sign)
     frequent = words_of("frequency", "words")
     rest = [run for run in case.diff.runs if any(term.key not in frequent for term in (*run.old, *run.new))]
     if any(run.in_subject for run in rest) and not case.change:
