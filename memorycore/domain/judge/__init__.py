@@ -11,6 +11,7 @@ from memorycore.domain.judge.apart import beside_what_holds
 from memorycore.domain.judge.case import Case, case_of
 from memorycore.domain.judge.crossing import across
 from memorycore.domain.judge.meaning import ended_by_event, incompatible_in_other_words
+from memorycore.domain.judge.period import earlier
 from memorycore.domain.judge.replacement import one_thing_for_another, other_subject
 from memorycore.domain.judge.restated import restated
 from memorycore.domain.judge.verdict import Evidence, Relation, Verdict, evidence, verdict
@@ -38,7 +39,7 @@ def judge(old: str, new: str, *, likeness: float | None = None) -> Verdict:
         return verdict("same", evidence("form"))
     if case.old.cut or case.new.cut or max(len(case.old.terms), len(case.new.terms)) > LONGEST:
         return verdict("different", evidence("long"), undecided=True)
-    return _of_one_subject(case, beside_what_holds(case) or _by_rules(case, likeness))
+    return _newest(case, _of_one_subject(case, beside_what_holds(case) or _by_rules(case, likeness)))
 
 
 def _by_rules(case: Case, likeness: float | None) -> Verdict:
@@ -71,3 +72,9 @@ def _of_one_subject(case: Case, found: Verdict) -> Verdict:
     if found.relation != "supersedes" or not case.strangers or any(sign.code == "subject" for sign in found.evidence):
         return found
     return found if found == restated(case) else other_subject(case)
+
+
+def _newest(case: Case, found: Verdict) -> Verdict:
+    """Older news supersedes nothing, even when it arrives later."""
+    sign = earlier(case) if found.relation == "supersedes" else None
+    return verdict("different", sign) if sign else found

@@ -62,6 +62,8 @@ def ended_by_event(case: Case) -> Verdict | None:
     """A later event in a life: worked there, joined somewhere else; closed, reopened; likes, cannot stand."""
     if not same_subject(case) or case.new.cues.get("past"):
         return None
+    if "perfect" in case.old.cues or _named_apart(case):
+        return None  # two events, or of two things
     for old in case.old.content:
         for new in case.new.content:
             if new.key in ends(old.key) and not new.denied and not old.denied and _happened(case, new):
@@ -74,6 +76,16 @@ def ended_by_event(case: Case) -> Verdict | None:
         if before is not None and event is not None and _speaker_or_equal(case) and _happened(case, event):
             return verdict("supersedes", evidence("event", before.text, event.text))
     return None
+
+
+def _named_apart(case: Case) -> bool:
+    """Both name things in their predicate, and none the same: a branch in Ulm, a branch in Bonn."""
+    old, new = (
+        {term.key for term in one.content if term.kind == "name" and not term.subject} for one in (case.old, case.new)
+    )
+    verbs = {term.key for term in case.old.content if term.kind == "verb"}
+    states = {verb for states, _ in slots().values() for verb in states}
+    return bool(old and new) and not old & new and not verbs & states
 
 
 def _happened(case: Case, event: Term) -> bool:

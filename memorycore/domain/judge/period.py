@@ -3,23 +3,36 @@
 from functools import lru_cache
 
 from memorycore.domain.assertion import Assertion
-from memorycore.domain.assertion.tokens import scan
+from memorycore.domain.assertion.moments import moment_at
 from memorycore.domain.judge.alignment import Run
 from memorycore.domain.judge.case import Case
 from memorycore.domain.judge.verdict import Evidence, evidence
+from memorycore.domain.text import fold
 
 
 def later(case: Case) -> Evidence | None:
     """Evidence that the new text holds as of a later day than the old one."""
-    if "since" in case.old.cues and "since" in case.new.cues:
-        old, new = case.old.cues["since"][0], case.new.cues["since"][0]
-    elif case.change is not None and is_dated(case.old) and is_dated(case.new):
-        old, new = case.old.terms[0].text, case.new.terms[0].text
-    else:
-        return None
+    old, new = _as_of(case)
     before, after = _date_in(old), _date_in(new)
     newer = before and after and _comparable(before, after) and before < after
     return evidence("later", old, new) if newer or 0 <= _age(old) < _age(new) else None
+
+
+def earlier(case: Case) -> Evidence | None:
+    """Evidence that the new text tells of an earlier day than the old one: it came later, but is older news."""
+    old, new = _as_of(case)
+    before, after = _date_in(old), _date_in(new)
+    older = before and after and _comparable(before, after) and before > after
+    return evidence("period", old, new) if older or 0 <= _age(new) < _age(old) else None
+
+
+def _as_of(case: Case) -> tuple[str, str]:
+    """The words with which both say as of when they hold, empty when one does not."""
+    if "since" in case.old.cues and "since" in case.new.cues:
+        return case.old.cues["since"][0], case.new.cues["since"][0]
+    if is_dated(case.old) and is_dated(case.new):
+        return case.old.terms[0].text, case.new.terms[0].text
+    return "", ""
 
 
 def is_dated(assertion: Assertion) -> bool:
@@ -50,9 +63,13 @@ def _age(words: str) -> int:
 @lru_cache(maxsize=512)
 def _date_in(words: str) -> tuple[int, ...]:
     """Year, month and day, 0 where one is not said."""
-    for token in scan(words)[0]:
-        if token.kind == "date" and token.key.startswith("d"):
-            return tuple(int(part) if part else 0 for part in token.key[1:].split("-"))
+    text = fold(words)
+    for place in range(len(text)):
+        if place and text[place - 1].isalnum() and text[place].isascii():
+            continue  # within a word or number
+        moment = moment_at(text, place, proper=True)
+        if moment is not None and moment.kind == "date" and moment.key.startswith("d"):
+            return tuple(int(part) if part else 0 for part in moment.key[1:].split("-"))
     return ()
 
 

@@ -5,7 +5,7 @@ import re
 from memorycore.domain.judge.alignment import Run
 from memorycore.domain.judge.case import Case, differing, snippet
 from memorycore.domain.judge.conflict import VALUES, slot_of
-from memorycore.domain.judge.period import is_finer_date, later
+from memorycore.domain.judge.period import is_dated, is_finer_date, later
 from memorycore.domain.judge.relations import words_of
 from memorycore.domain.judge.verdict import Evidence, Verdict, evidence, verdict
 
@@ -69,7 +69,7 @@ def _ends_another(case: Case, replaced: tuple[Run, ...]) -> Verdict | None:
 
 def _as_of_later(case: Case, signs: list[Evidence]) -> Verdict | None:
     """Both say as of when they hold, and the new one is later."""
-    newer = later(case)
+    newer = later(case) if case.change or not is_dated(case.new) else None
     codes = {sign.code for sign in signs}
     if newer is None:
         return None
