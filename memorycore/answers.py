@@ -78,7 +78,10 @@ class Verdict(TypedDict):
 
 
 class Stored(TypedDict):
-    """What a store answers, or would answer. ``before`` and ``after``: the texts, where one took another's place."""
+    """What a store answers, or would answer.
+
+    ``before`` and ``after``: the texts, where another memory is concerned; ``why``: what the verdict on the two rests on.
+    """
 
     status: StoreStatus
     tier: Tier
@@ -92,6 +95,7 @@ class Stored(TypedDict):
     pending: NotRequired[list[str]]
     before: NotRequired[str]
     after: NotRequired[str]
+    why: NotRequired[list[str]]
     undo: NotRequired[str]
     usage: NotRequired[str]
     note: NotRequired[str]

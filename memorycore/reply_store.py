@@ -10,6 +10,7 @@ from memorycore.domain.routing import Reason
 from memorycore.intake import QUARANTINED, Admitted, Candidate, Decision, GateNote, Judged, Outcome, Preview, Recorded
 from memorycore.options import CoreOptions
 
+NO_MODEL = "none"  # then there is nothing to wait for
 _KEPT = frozenset({"hot", "cold", "fallback"})
 
 
@@ -17,7 +18,8 @@ def stored(item: Admitted, options: CoreOptions) -> answers.Stored:
     """What a store answers, after everything was done."""
     candidate, recorded = item.candidate, item.recorded
     memory = recorded.memory
-    reasons = [*recorded.reasons, *(reason for reason in candidate.reasons if _still_true(reason, recorded))]
+    own = () if candidate.refused else candidate.reasons
+    reasons = [*recorded.reasons, *(reason for reason in own if _still_true(reason, recorded))]
     if recorded.outcome == "fallback":
         reasons.insert(0, Reason(code="no_room" if item.failure is None else "file_unusable"))
     answer = _decided(candidate, reasons, options)
@@ -37,14 +39,14 @@ def stored(item: Admitted, options: CoreOptions) -> answers.Stored:
         answer["target"] = memory.target
     if recorded.before and recorded.before != candidate.memory.content:
         answer["before"], answer["after"] = recorded.before, candidate.memory.content
+        answer |= _when_there("why", _why(recorded.decision, options))
     if recorded.outcome in {"stale", "quarantined"}:
         answer["note"] = messages.text("note.in_bin_until", options.language, until=_until(memory, options))
-    found: answers.Stored = {**answer}
-    found |= _when_there("usage", item.usage)
-    found |= _when_there("pending", _pending(recorded))
-    found |= _when_there("undo", _undo(recorded))
-    found |= _when_there("gates", _findings(candidate.gates, spans=False))
-    return found
+    answer |= _when_there("usage", item.usage)
+    answer |= _when_there("pending", [] if options.embed.model == NO_MODEL else _pending(recorded))
+    answer |= _when_there("undo", _undo(recorded))
+    answer |= _when_there("gates", _findings(candidate.gates, spans=False))
+    return answer
 
 
 def _still_true(reason: Reason, recorded: Recorded) -> bool:
@@ -62,7 +64,7 @@ def preview(item: Preview, options: CoreOptions) -> answers.Stored:
     candidate, same = item.candidate, item.same
     reasons = [*_follows(item.decision), *item.reasons, *candidate.reasons]
     if candidate.refused:
-        reasons.insert(0, Reason(code=candidate.refused))
+        reasons = [Reason(code=candidate.refused)]
     elif same is not None and same.state == "active":
         reasons.insert(0, Reason(code="known_already"))
     answer = _decided(candidate, reasons, options)
@@ -77,6 +79,9 @@ def preview(item: Preview, options: CoreOptions) -> answers.Stored:
     hidden = any(note.action in {"masked", "redacted"} for note in candidate.gates)
     if hidden and not candidate.refused:
         answer["masked"] = candidate.memory.content
+    if (deciding := _deciding(item.decision)) is not None:
+        answer["before"], answer["after"] = deciding.memory.content, candidate.memory.content
+        answer |= _when_there("why", _why(item.decision, options))
     outcome, hot = _would_be(item)
     answer["status"], answer["tier"] = _status(outcome, item.decision, hot=hot)
     return answer
@@ -94,7 +99,8 @@ def _would_be(item: Preview) -> tuple[Outcome, bool]:
     if into is not None:
         was_hot = into.memory.residence == "hot"
         return ("known", was_hot) if into.relation == "same" else ("updated", was_hot or candidate.hot)
-    return ("hot" if candidate.hot else "cold"), candidate.hot
+    hot = candidate.hot and not item.decision.waits
+    return ("hot" if hot else "cold"), hot
 
 
 def _decided(candidate: Candidate, reasons: Iterable[Reason], options: CoreOptions) -> answers.Stored:
@@ -159,6 +165,19 @@ def _follows(decision: Decision) -> Sequence[Reason]:
         ("proposed", decision.proposed),
     )
     return tuple(Reason(code=code) for code, judged in told if judged)
+
+
+def _deciding(decision: Decision) -> Judged | None:
+    """The first verdict that anything follows from."""
+    found = (decision.superseded, decision.disputed, decision.proposed, decision.exceptions)
+    return decision.into or next((judged[0] for judged in found if judged), None)
+
+
+def _why(decision: Decision, options: CoreOptions) -> list[str]:
+    """What the verdict rests on, in sentences."""
+    deciding = _deciding(decision)
+    signs = () if deciding is None else deciding.verdict.evidence
+    return [sign["says"] for sign in reply_judge.evidence(signs, options.language)]
 
 
 def _findings(notes: Iterable[GateNote], *, spans: bool) -> list[answers.GateFinding]:

@@ -115,7 +115,15 @@ def _keep_both(rooms: Rooms, one: Waiting, cause: Cause) -> Outcome:
     with rooms.db.write() as c:
         new = turn.claim(c, one.new, cause.at)
         relations.settle(c, turn.claim(c, old, cause.at), new, edge, cause)
-    return Outcome(status="kept_both", memory=new, gone=old)
+        routing, _ = _as_own(new)
+        tier = rooms.tiers[routing.target]
+        kept_out = one.kind == "proposal" and new.residence == "cold" and "untrusted" not in new.flags
+        to_hot = kept_out and _goes_hot(rooms, new, routing)
+        begun = hot.begin(c, tier, new, "add", cause) if to_hot else None
+    if begun:
+        with suppress(HotFileError):  # it is decided all the same, and status names the file
+            hot.place(rooms.db, tier, [begun], cause)
+    return Outcome(status="kept_both", memory=rooms.any(new.id), gone=old)
 
 
 def _close(rooms: Rooms, edge: edges.Edge, cause: Cause) -> None:

@@ -49,6 +49,11 @@ class Decision:
     undecided: tuple[Judged, ...] = ()
 
     @property
+    def waits(self) -> bool:
+        """Whether the text is to stay out of the prompt until a person has decided what it changes there."""
+        return bool(self.proposed) and all(item.memory.residence != "hot" for item in self.superseded)
+
+    @property
     def held_off(self) -> bool:
         return any(item.held_off for item in self.judged)
 

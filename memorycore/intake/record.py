@@ -242,6 +242,8 @@ def _add(
     now = [replace(item, memory=turn.claim(c, item.memory, cause.at)) for item in decision.superseded]
     hot_ones = [item for item in now if item.memory.residence == "hot" and _own_tier(item.memory, bench)]
     candidate = _heir(candidate, [item.memory for item in hot_ones], bench)
+    if decision.waits:  # beside what it contradicts, it would be obeyed already
+        candidate = replace(candidate, hot=False)
     candidate, reasons = within_share(c, candidate, bench)
     stored = rows.add(c, candidate.memory, cause)
     recorded = Recorded(outcome="hot" if candidate.hot else "cold", memory=stored, decision=decision, reasons=reasons)

@@ -13,7 +13,7 @@ from memorycore.answers import Audited, AuditRow, AuditTarget, Recalled, Stored,
 def stored(answer: Stored) -> Mapping[str, Any]:
     """``memory_id`` for what went cold, ``usage_after`` for what went into a file."""
     added: dict[str, Any] = {}
-    if answer["status"].startswith("cold") and "id" in answer:
+    if answer["tier"] == "cold" and "id" in answer:
         added["memory_id"] = answer["id"]
     if "usage" in answer:
         added["usage_after"] = answer["usage"]

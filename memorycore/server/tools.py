@@ -159,7 +159,7 @@ TOOLS: tuple[ToolSpec, ...] = (
         ),
         ask=asks.StoreFact,
         run=store_fact,
-        lists=("reasons",),
+        lists=("reasons", "why"),
         max_bytes=STORE_BYTES,
     ),
     ToolSpec(
