@@ -8,10 +8,10 @@ five of six such finds are right, and a question that nothing answers finds noth
 from __future__ import annotations
 
 import json
+from collections import Counter
 from typing import TYPE_CHECKING
 
-from memorycore.domain.text import fold, index_tokens, norm_hash
-from memorycore.search.words import stems_of
+from memorycore.domain.text import fold, norm_hash
 from memorycore.store import memories
 from memorycore.store.statements import all_rows, first_row
 
@@ -27,44 +27,48 @@ if TYPE_CHECKING:
     from memorycore.search.request import SearchRequest
 
 MOST_FOUND = 8
-MOST_LOOKED_AT = 64
+MOST_LOOKED_AT = 32
+MOST_PLACES = 2_000
 LEAST_WORDS = 2  # one word alone says too little, if no model knows what it means
 SHARE_OF_WORDS = 0.5
 BEYOND_DOUBT = 2.0
+EXACTLY = 100.0  # the text itself is asked for
 
 
 def strongly_meant(
     c: apsw.Connection, question: Question, like: Likeness, *, request: SearchRequest, now: datetime
 ) -> list[Memory]:
     """Memories in the bin that the question means beyond doubt, likeliest first, if the caller might see them."""
-    if not question.words or first_row(c, "any_binned", {"namespaces": json.dumps(request.namespaces)}) is None:
+    spaces = json.dumps(request.namespaces)
+    if not question.words or first_row(c, "any_binned", {"namespaces": spaces}) is None:
         return []
     scores, strong = like.archived()
-    by_words = _holding_all(c, question)
-    strongest = sorted((seq for seq, score in scores.items() if score >= strong), key=lambda seq: (-scores[seq], seq))
-    named = {
-        "namespaces": json.dumps(request.namespaces), "norm_hash": norm_hash(question.text),
-        "seqs": json.dumps([*strongest[:MOST_LOOKED_AT], *by_words]),
-    }  # fmt: skip
-    found = memories.select(c, "binned_by_seq", **named)
-    wanted = set(stems_of(c, " ".join(question.words)))
-    ranked: list[tuple[float, int, Memory]] = []
-    for memory in found:
-        likeness = scores.get(memory.seq, 0.0) / strong if strong else 0.0
-        share = len(wanted & set(stems_of(c, index_tokens(memory.content)))) / max(1, len(wanted))
-        exact = memory.norm_hash == named["norm_hash"]
-        meant = likeness >= BEYOND_DOUBT or (likeness >= 1 and share >= SHARE_OF_WORDS) or memory.seq in by_words
-        if (exact or meant) and _may_be_shown(memory, request, now):
-            ranked.append((-(2 * exact + share + likeness), memory.seq, memory))
-    return [memory for _, _, memory in sorted(ranked, key=lambda item: item[:2])][:MOST_FOUND]
+    held = _words_held(c, question)
+    meant: dict[int, float] = {}
+    for seq in scores.keys() | held.keys():
+        likeness = scores.get(seq, 0.0) / strong if strong else 0.0
+        share = held.get(seq, 0) / len(question.words)
+        if (
+            likeness >= BEYOND_DOUBT
+            or (likeness >= 1 and share >= SHARE_OF_WORDS)
+            or (share == 1 and len(question.words) >= LEAST_WORDS)
+        ):
+            meant[seq] = likeness + share
+    likeliest = sorted(meant, key=lambda seq: (-meant[seq], seq))[:MOST_LOOKED_AT]
+    found = memories.select(
+        c, "binned_by_seq", namespaces=spaces, seqs=json.dumps(likeliest), norm_hash=norm_hash(question.text)
+    )
+    shown = [memory for memory in found if _may_be_shown(memory, request, now)]
+    return sorted(shown, key=lambda memory: (-meant.get(memory.seq, EXACTLY), memory.seq))[:MOST_FOUND]
 
 
-def _holding_all(c: apsw.Connection, question: Question) -> frozenset[int]:
-    """Archived memories (seq) that hold every word of the question."""
-    if len(question.words) < LEAST_WORDS:
-        return frozenset()
-    match = " AND ".join('"' + word.replace('"', '""') + '"' for word in question.words)
-    return frozenset(seq for (seq,) in all_rows(c, "archived_with_words", {"match": match, "most": MOST_LOOKED_AT}))
+def _words_held(c: apsw.Connection, question: Question) -> dict[int, int]:
+    """How many words of the question each archived memory (seq) holds."""
+    words = ['"' + word.replace('"', '""') + '"' for word in question.words]
+    held: Counter[int] = Counter()
+    for (found,) in all_rows(c, "archived_places_of_words", {"words": json.dumps(words), "most": MOST_PLACES}):
+        held.update(map(int, found.split(",")) if found else ())
+    return held
 
 
 def _may_be_shown(memory: Memory, request: SearchRequest, now: datetime) -> bool:

@@ -118,15 +118,16 @@ class Likeness:
         return scoring.meaning(raw, self._calibration.floor, self._tuning)
 
     def archived(self) -> tuple[dict[int, float], float]:
-        """Scores of superseded and binned memories (seq), as the strong threshold means them, and that threshold.
+        """Superseded and binned memories (seq) that the question strongly means, with their scores; and the threshold.
 
-        Without an index in memory only of the newest ones in the bin.
+        Without an index in memory only the newest ones in the bin are looked at.
         """
         if self._vector is None or self._asked.vector is None:
             return {}, 0.0
-        calibration = self._calibration
+        calibration, strong = self._calibration, self._calibration.strong
         if self._matrix is not None:
-            return self._matrix.archived(self._asked.vector), calibration.strong
+            return self._matrix.archived(self._asked.vector, strong), strong
         spaces = json.dumps(self._rows.namespaces)
         newest = [seq for (seq,) in all_rows(self._c, "newest_binned", {"namespaces": spaces, "most": MOST_BINNED})]
-        return likeness_of(self._c, self._asked.vector, newest, self._fingerprint_id, calibration), calibration.strong
+        scores = likeness_of(self._c, self._asked.vector, newest, self._fingerprint_id, calibration)
+        return {seq: score for seq, score in scores.items() if score >= strong}, strong

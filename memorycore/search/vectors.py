@@ -75,6 +75,7 @@ class Matrix:
         self._active: NDArray[np.bool_] = np.zeros(0, dtype=np.bool_)
         self._used = 0
         self._archived: RowNumbers | None = None
+        self._archived_residuals: Floats | None = None
         self._spaces: dict[str, int] = {}
         # Where the vectors' memories stand in the columns, computed once for each state of both.
         self._places: tuple[NDArray[np.bool_], RowNumbers] | None = None
@@ -87,7 +88,7 @@ class Matrix:
         newest = int(only_row(c, "newest_change")[0])
         if newest == self.since:
             return
-        self._places = self._archived = None
+        self._places = self._archived = self._archived_residuals = None
         parameters = {"fingerprint_id": self.fingerprint_id, "since": self.since}
         if self.since:
             changed = [seq for (seq,) in all_rows(c, "changed_since", {"since": self.since})]
@@ -117,15 +118,18 @@ class Matrix:
         np.fmax.at(likeness, place, scores[ours])
         return likeness
 
-    def archived(self, question: Floats) -> dict[int, float]:
-        """Scores of all memories (seq), of any namespace, that are superseded or in the bin."""
+    def archived(self, question: Floats, least: float) -> dict[int, float]:
+        """Scores of at least ``least`` of memories (seq), of any namespace, that are superseded or in the bin."""
         import numpy as np
 
         if self._archived is None:
             self._archived = np.flatnonzero(~self._active[: self._used])
-        scores = self._residuals[self._archived] @ question
+        if self._archived_residuals is None:
+            self._archived_residuals = self._residuals[self._archived]
+        scores = self._archived_residuals @ question
+        high = np.flatnonzero(scores >= least)
         found: dict[int, float] = {}
-        for seq, score in zip(self._seq[self._archived].tolist(), scores.tolist(), strict=True):
+        for seq, score in zip(self._seq[self._archived[high]].tolist(), scores[high].tolist(), strict=True):
             found[seq] = max(score, found.get(seq, score))
         return found
 

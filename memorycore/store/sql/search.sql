@@ -37,9 +37,6 @@ SELECT 1 FROM memory WHERE namespace IN (SELECT value FROM json_each(:namespaces
 SELECT seq FROM memory WHERE namespace IN (SELECT value FROM json_each(:namespaces)) AND state = 'trashed'
 ORDER BY trashed_at DESC LIMIT :most;
 
--- name: archived_with_words (all namespaces: the index of words knows none; the next statement keeps to the caller's)
-SELECT rowid FROM archive_text WHERE archive_text MATCH :match LIMIT :most;
-
 -- name: binned_by_seq
 SELECT m.*, (SELECT json_group_array(ref) FROM memory_ref WHERE memory_seq = m.seq) AS refs
 FROM memory m
