@@ -40,7 +40,7 @@ def update(
         if all(found.get("weak") for found in likely.get("candidates", [])):
             raise NotFound(id=memory_id)
         return likely
-    changes = _differing(seen, memory, given)
+    changes = _differing(seen, memory, _behind_gates(rooms, given))
     _check_changes(rooms, memory, changes)
     cause = rooms.cause(actor, "update")
     if dry_run or not changes:
@@ -63,6 +63,30 @@ def update(
         tier.stamp([done.memory], cause.at)
     rooms.catch_up()
     return reply.changed("updated", memory, done.memory, usage=done.usage)
+
+
+def _behind_gates(rooms: Rooms, given: Changes) -> Changes:
+    """The changes without what the gates hold back.
+
+    Raises:
+        InvalidInput: Nothing of the new text may be kept.
+    """
+    content, tags = given.get("content"), given.get("tags")
+    passed = intake.admit(
+        Draft(content=rooms.options.namespace if content is None else sanitise(content), tags=tags or ()),
+        rooms.options.gates,
+    )
+    clean: Changes = {**given}
+    if tags is not None:
+        clean["tags"] = passed.draft.tags
+    if content is None:
+        return clean
+    if passed.refused and passed.refused != "noise":
+        raise InvalidInput(field="content", why=passed.refused)
+    if passed.quarantined:
+        raise InvalidInput(field="content", why="orders_the_agent")
+    clean["content"] = sanitise(content) if passed.refused else passed.draft.content
+    return clean
 
 
 def _differing(seen: Memory | None, memory: Memory, given: Changes) -> dict[str, Any]:
