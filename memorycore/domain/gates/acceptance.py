@@ -12,12 +12,16 @@ _CLAUSE_END = re.compile(
     r"[\"'`”’»」』)\]*]*\s*(?:$|[.,;:!?，。；、！？\n)\]}】」』]|(?:and|und|et|y|user|username|für|for|pour|para)\b)"
 )
 _UNIT = re.compile(r"[- ]?([^\W\d_]+|%)")
-_IS = re.compile(r"(?:[:=]|\bis|\bist|\best|\bes|\blautet|是|为|為|は|は「|는|은)\s*[\"'“「]?$")
+_IS = re.compile(r"(?:[:=]|\b(?:with|avec|mit|con|is)|\bist|\best|\bes|\blautet|是|为|為|は|は「|는|은)\s*[\"'“「]?$")
 _SCRIPT_WITHOUT_BLANKS = re.compile("[\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af]")
+# "The password for `db-01` is in the vault": what a password is for.
+_NAMES_WHAT = re.compile(
+    r"(?:\b(?:for|of|on|at|by|from|user|host|für|von|auf|bei|de|du|pour|sur|del|para|server)|的|用户|の|주소)\s*$"
+)
 _YEAR = re.compile(r"(?:19|20)\d\d")
 _PIN_LENGTHS = range(3, 11)
 _TYPED_BESIDE, _TYPED_NEAR, _TYPED_SHORTEST, _QUOTE_LONGEST = 6, 8, 4, 64
-_KEY_ASSIGNED, _KEY_SAID, _KEY_WORDLIKE, _HEX_BESIDE, _HEX_SAID = 8, 10, 12, 20, 16
+_KEY_ASSIGNED, _KEY_SAID, _KEY_WORDLIKE, _HEX_BESIDE, _HEX_SAID, _HEX_SHORT = 8, 10, 12, 20, 16, 7
 _LONGEST = 160
 _LOOK_BACK = 12
 _PUBLIC_LOOK_BACK = 40
@@ -46,7 +50,7 @@ def accepts(plain: Plain, label: Label, tie: Tie, value: Value) -> bool:
         return _accepts_before(label, text)
     if label.kind in {"pin", "one_time", "opening"}:
         return _accepts_digits(plain, label, tie, value)
-    short = label.word in {"pass", "psw"} and tie in {"assigned", "said"} and not values.is_digits(text)
+    short = label.word in {"pass", "psw"} and tie in {"assigned", "said"} and _has_digit_and_letter(text)
     if label.kind == "password" or short:
         return _accepts_password(plain, tie, value)
     return _accepts_key(plain, label, tie, value)
@@ -66,7 +70,7 @@ def is_amount(plain: Plain, end: int) -> bool:
 
 
 def _accepts_before(label: Label, text: str) -> bool:
-    if values.is_plain_fact(text):
+    if values.is_plain_fact(text) or "=" in text:
         return False
     if label.kind == "key":
         return values.machine_made(text)
@@ -77,13 +81,14 @@ def _accepts_digits(plain: Plain, label: Label, tie: Tie, value: Value) -> bool:
     digits = re.sub(r"[ *#-]", "", value.text)
     if not digits.isdigit():
         return label.kind != "opening" and _accepts_typed_code(label, tie, value.text)
-    if len(digits) not in _PIN_LENGTHS or is_amount(plain, value.end) or _is_year(plain, value):
+    dated = _YEAR.match(value.text) and "-" in value.text
+    if len(digits) not in _PIN_LENGTHS or is_amount(plain, value.end) or _is_year(plain, value) or dated:
         return False
     if label.word == "pin" and not plain.text.startswith("PIN", label.start):
         # "pin numpy to 2026" speaks of something else.
         said = plain.text[max(0, value.start - _LOOK_BACK) : value.start].rstrip(" \"'").endswith(("is", "was"))
         return tie == "assigned" or (tie == "said" and said)
-    return tie != "near"
+    return tie != "near" or (label.kind == "pin" and len(digits) >= _TYPED_SHORTEST and _closes(plain, value.end))
 
 
 def _accepts_typed_code(label: Label, tie: Tie, text: str) -> bool:
@@ -104,27 +109,33 @@ def _accepts_password(plain: Plain, tie: Tie, value: Value) -> bool:
     if sentence or fact or len(text) < _TYPED_SHORTEST:
         return False
     looks = values.is_mixed(text) or values.is_chained(text)
+    named = value.quoted and values.is_term(text)
     match tie:
         case "assigned":
-            return looks or value.quoted or _closes(plain, value.end)
+            return looks or named or _closes(plain, value.end)
         case "said":
-            return looks or value.quoted or _is_foreign_word(plain, value)
+            return looks or named or _is_foreign_word(plain, value)
         case "beside":
-            called = value.quoted and plain.text[value.start - 2].isspace()
+            called = named and plain.text[value.start - 2].isspace()
             return (len(text) >= _TYPED_BESIDE and _has_digit_and_letter(text)) or called
         case _:
-            return len(text) >= _TYPED_NEAR and _has_digit_and_letter(text) and value.quoted
+            quoted = value.quoted and len(text) >= _TYPED_NEAR and _has_digit_and_letter(text)
+            return quoted and not _NAMES_WHAT.search(plain.text, max(0, value.start - _LOOK_BACK), value.start - 1)
 
 
 def _accepts_key(plain: Plain, label: Label, tie: Tie, value: Value) -> bool:
     text = value.text
-    if " " in text or (values.is_plain_fact(text) and not values.is_hex(text, _HEX_SAID)):
+    named = label.kind == "cookie" and "=" in text
+    if named or " " in text or (values.is_plain_fact(text) and not values.is_hex(text, _HEX_SAID)):
         return False
     if tie == "near" or label.kind == "weak":
-        made = values.machine_made(text) if tie != "near" else label.kind == "key" and values.is_random(text)
+        near = label.kind == "key" and values.is_random(text)
+        made = near if tie == "near" else values.machine_made(text) or values.is_grouped(text)
         return made and not names_public(plain, value, label.end)
     if tie == "beside":
         return values.machine_made(text) or values.is_hex(text, _HEX_BESIDE) or values.is_grouped(text)
+    if tie == "said" and values.is_hex(text, _HEX_SHORT) and names_public(plain, value, label.end):
+        return False
     if len(text) >= (_KEY_ASSIGNED if tie == "assigned" else _KEY_SAID) and _has_digit_and_letter(text):
         return True
     return values.is_grouped(text) or (len(text) >= _KEY_WORDLIKE and _accepts_wordlike(plain, tie, value))

@@ -16,7 +16,8 @@ _NO_PASSWORDS = frozenset({
 
 
 def _anything(value: str) -> bool:
-    return bool(value)
+    """A value, and not the name of one: ``Basic realm="…"``."""
+    return not value.rstrip("=").isalpha() or not value.endswith("=")
 
 
 def _long(value: str) -> bool:
@@ -49,6 +50,12 @@ _FORMS = (
         rule="url_password",
         hints=("://",),
         pattern=re.compile(rf"{_SCHEME}[^\s/:@\"'<>]{{1,80}}:([^\s@\"'<>]{{1,200}}){_HOST}"),
+    ),
+    _Form(  # a key alone, as in the address of an error tracker
+        rule="url_password",
+        hints=("://",),
+        pattern=re.compile(rf"{_SCHEME}([\w-]{{20,200}}){_HOST}"),
+        holds=_keylike,
     ),
     _Form(
         rule="login",

@@ -41,6 +41,8 @@ _CUT = re.compile(
     r"|&(?=[A-Za-z_][\w.]*=)|&amp;|[)\]}>](?=[,;.)\]}]|$)"
 )
 _DIGIT_GROUPS = re.compile(r"[*#]?\d{1,10}(?:[ -]\d{1,4}){0,5}[*#]?(?![\w.])")
+# Words of a script without blanks that end in digits: 天王盖地虎2026.
+_WORDS_AND_DIGITS = re.compile("[\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af]{2,10}[A-Za-z0-9]{2,12}(?![\\w ])")
 _GROUP_SIGNS = frozenset(" -*#")
 _OPEN_BRACKETS = frozenset("([{")
 _NO_START = frozenset("([=:>")
@@ -51,9 +53,9 @@ _JOIN = re.compile(
 )
 _BEFORE = re.compile(
     r"[\"'`”’»」』】]?(?:"
-    r"\s+(?:is|was|=|as|for|be|est|comme|ist|als|es|como|será)\s+(?:[^\W\d_][\w'’-]*\s+){0,5}"
+    r"\s+(?:is|was|=|as|for|be|est|comme|ist|als|es|como|será)\s+(?:[^\W\d_][\w'’-]*\s+){0,5}(?:[A-Za-z]{1,20}[-_])?"
     r"|\s*(?:是|就是|作为|作為|当作|當作|当|為|为|做)[^，。,.;\n]{0,18}|\s*(?:が|を|は)[^、。\n]{0,18}"
-    r"|\s*(?:이|가|을|를|은|는)\s?[^,.\n]{0,18}|\s*[(（]\s*(?:[^\W\d_]+\s+){0,3})$"
+    r"|\s*(?:이|가|을|를|은|는)\s?[^,.\n]{0,18}|\s*[(（]\s*)$"
 )
 
 
@@ -76,7 +78,7 @@ def _links() -> re.Pattern[str]:
     words: list[str] = label_words()["around"]["links"]
     latin = [re.escape(word) for word in words if word < "\u0250"]
     cjk = sorted((re.escape(word) for word in words if word >= "\u0250"), key=len, reverse=True)
-    said = rf"(?<![\w'])(?:{'|'.join(latin)})(?=[\s:=\"“«「(])|{'|'.join(cjk)}|(?<![/\d]):(?!//)|[=→]"
+    said = rf"(?<![\w'])(?:{'|'.join(latin)})(?=[\s:=\"“«「(])|{'|'.join(cjk)}|(?<![/\d]):(?!//)|→|(?<=\s)=(?=\s)"
     return re.compile(rf"(?:{said})[ \t]*(?:[:=][ \t]*)?(?:(?:the|le|la|el|der|die|das)[ \t]+)?", re.IGNORECASE)
 
 
@@ -147,6 +149,8 @@ def value_at(plain: Plain, start: int, *, digits: bool = False) -> Value | None:
     groups = _DIGIT_GROUPS.match(text, start) if digits else None
     if groups and _GROUP_SIGNS.intersection(groups.group()):
         return Value(start=start, end=groups.end(), text=groups.group())
+    if native := _WORDS_AND_DIGITS.match(text, start) if digits else None:
+        return Value(start=start, end=native.end(), text=native.group())
     run = _RUN.match(text, start, start + _LONGEST_RUN)
     if run and run.end() == start + _LONGEST_RUN and _KEY_RUN.fullmatch(run.group()):
         return Value(start=start, end=run.end(), text=run.group(), cut=True)

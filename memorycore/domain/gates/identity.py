@@ -59,10 +59,11 @@ def taiwan(number: str) -> bool:
 
 def us_ssn(number: str) -> bool:
     """Areas 000 and 666, group 00 and serial 0000 are never given out; area 9xx is a taxpayer number (ITIN)."""
-    area, group, serial = re.sub(r"\D", "", number)[:3], re.sub(r"\D", "", number)[3:5], re.sub(r"\D", "", number)[5:]
-    if area in {"000", "666"} or group == "00" or serial == "0000":
-        return False
-    return area[0] != "9" or int(group) in _TAXPAYER_GROUPS
+    digits = re.sub(r"\D", "", number)
+    area, group, serial = digits[:3], digits[3:5], digits[5:]
+    if area[0] == "9":
+        return int(group) in _TAXPAYER_GROUPS
+    return area not in {"000", "666"} and group != "00" and serial != "0000"
 
 
 def french_social_security(number: str) -> bool:

@@ -6,7 +6,7 @@ has to look like one depends on what ties it to the label.
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 
 from memorycore.domain.gates import values
@@ -17,13 +17,16 @@ from memorycore.domain.gates.labels import Label, find_labels, lower, names_othe
 
 # Kinds of label that make any random value in the text suspect.
 _TELLING = frozenset({"password", "pin", "key", "codes", "second_factor", "phrase"})
-_NEAR_KINDS = frozenset({"password", "key"})
+_NEAR_KINDS = frozenset({"password", "key", "pin"})
 _BEFORE_KINDS = frozenset({"password", "key", "pin"})
 _ADDRESS_REACH = 200
 _PUBLIC_REACH = 20
 _CODES_REACH = 600
 _COOKIE_REACH = 4000
 _CODE_DIGITS = 6
+_SEED_LETTERS = 24
+_TYING = frozenset(":=\"'`“「«")
+_ENDING = frozenset(("", "\n", ".", '"', "'", "`", "”", "」", "»", " "))
 _CODE = re.compile(
     r"(?<![\w-])(?:\d{4}(?: \d{4}){1,2}(?! \d)|(?=[A-Za-z-]{0,40}\d)[A-Za-z0-9]{3,}(?:-[A-Za-z0-9]{3,}){0,8}"
     r"|[A-Za-z0-9]{4,6}(?:-[A-Za-z0-9]{4,6}){1,7})(?![\w-])"
@@ -32,14 +35,14 @@ _BASE32 = re.compile(
     r"(?<![\w-])(?:[A-Z2-7]{4}(?:[ -]?[A-Z2-7]{4}){2,15}[A-Z2-7]{0,4}=*|[a-z2-7]{4}(?:[ -]?[a-z2-7]{4}){3,15})(?![\w-])"
 )
 _PHRASE_TIE = re.compile(
-    r"[^.\n]{0,40}?(?:[:=\"'`“「]|\b(?:is|are|est|ist|es|lautet)|是|为|為|は|는|은)[\s:]*[\"'`“「]?"
+    r"[^.\n]{0,40}?(?:[:=\"'`“「«]|\b(?:is|are|est|ist|es|lautet)|是|为|為|は|는|은)[\s:]*[\"'`“「«]?\s?"
 )
 _LATIN_WORDS = re.compile(
     r"(?:\d{1,2}[.)] ?)?[a-zà-ÿ]{2,12}(?:(?:[ ,]|, |\n|\s?\d{1,2}[.)] ?){1,2}[a-zà-ÿ]{2,12}){2,24}"
 )
 _HAN_WORDS = re.compile(r"[\u4e00-\u9fff](?: [\u4e00-\u9fff]){11,23}(?! ?[\u4e00-\u9fff])")
 _PHRASE_LENGTHS = frozenset({12, 13, 15, 18, 20, 21, 24, 25})
-_PASS_PHRASE_LENGTHS = range(4, 12)
+_PASS_PHRASE_LENGTHS = range(3, 12)
 _COOKIE_PART = re.compile(r"([\w.-]+)=([^;\s\"',]+)")
 _COOKIE_SHORTEST = 12
 _PAIR = re.compile(
@@ -59,6 +62,7 @@ class _Surroundings:
     other_cjk: tuple[str, ...]
     public: tuple[str, ...]
     openers: re.Pattern[str]
+    network_keys: frozenset[str]
 
 
 @cache
@@ -71,6 +75,7 @@ def _surroundings() -> _Surroundings:
         other=frozenset(around["other_after"]),
         other_cjk=tuple(word for word in around["other_after"] if word >= "\u2e80"),
         public=tuple(around["public_part"]),
+        network_keys=frozenset(around["network_keys"]),
         openers=re.compile(
             "|".join(re.escape(word) if word >= "\u2e80" else rf"\b{re.escape(word)}\b" for word in around["openers"])
         ),
@@ -114,7 +119,14 @@ def _announcing(text: str) -> list[tuple[Label, int]]:
             continue
         if label.kind != "opening" or known.openers.search(lowered, *_sentence(text, label)):
             labels.append((label, end))
+    if any(label.kind == "network" for label, _ in labels):
+        return [(_of_network(label), end) for label, end in labels]
     return labels
+
+
+def _of_network(label: Label) -> Label:
+    """The key of a network is a password that people type."""
+    return replace(label, kind="password") if label.word in _surroundings().network_keys else label
 
 
 def _within_address(text: str, label: Label, end: int) -> bool:
@@ -138,7 +150,9 @@ def _values(plain: Plain, label: Label, end: int, stop: int) -> Iterator[Value]:
         case "second_factor":
             yield from _seeds(plain, end, stop)
         case "login" | "network":
-            yield from _pairs(plain, label, end, stop)
+            found = list(_pairs(plain, label, end, stop))
+            named = label.word.endswith(("密码", "密碼", "password"))
+            yield from found or (_single(plain, replace(label, kind="password"), end, stop) if named else ())
         case "cookie":
             found = list(_cookies(plain, end))
             yield from found or _single(plain, label, end, stop)
@@ -189,15 +203,21 @@ def _codes(plain: Plain, end: int) -> Iterator[Value]:
 
 
 def _phrases(plain: Plain, end: int) -> Iterator[Value]:
-    """Words that restore a wallet, as many as BIP 39 knows, or a pass phrase without the small words of a sentence."""
+    """Words that restore a wallet, as many as BIP 39 knows, or a pass phrase, quoted or without small words."""
     tie = _PHRASE_TIE.match(plain.text, end)
     if not tie:
         return
     words = _LATIN_WORDS.match(plain.text, tie.end())
     if words:
         said = re.findall(r"[a-zà-ÿ]+", words.group())
-        sentence = any(values.is_ordinary(word) or word in _surroundings().other for word in said)
-        if len(said) in _PHRASE_LENGTHS or (len(said) in _PASS_PHRASE_LENGTHS and not sentence):
+        small = [values.is_ordinary(word) or word in _surroundings().other for word in said]
+        tied = (
+            tie.group().rstrip()[-1:] in _TYING
+            and not small[0]
+            and plain.text[words.end() : words.end() + 1] in _ENDING
+        )
+        whole_phrase = len(said) in _PASS_PHRASE_LENGTHS and (tied or not any(small))
+        if len(said) in _PHRASE_LENGTHS or whole_phrase:
             yield Value(start=words.start(), end=words.end(), text=words.group())
         return
     han = _HAN_WORDS.search(plain.text, tie.end(), tie.end() + REACH)
@@ -209,7 +229,9 @@ def _seeds(plain: Plain, end: int, stop: int) -> Iterator[Value]:
     seed = _BASE32.search(plain.text, end, end + REACH)
     if not seed:
         yield from _single(plain, Label(kind="key", word="seed", start=end, end=end), end, stop)
-    elif re.search(r"[2-7]", seed.group()) and not values.is_placeholder(seed.group()):
+    elif (re.search(r"[2-7]", seed.group()) or len(seed.group()) >= _SEED_LETTERS) and not values.is_placeholder(
+        seed.group()
+    ):
         yield Value(start=seed.start(), end=seed.end(), text=seed.group())
 
 

@@ -5,7 +5,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 _LATIN = re.compile(r"[A-Za-z0-9\u00c0-\u024f]")
+# パス is no part of パスポート: in this script a word ends where the script does.
+_KATAKANA = re.compile("[\u30a1-\u30fa\u30fc]")
 _LONG_WORD = 8
+# Three letters between the signs of base64 are part of it.
+_SHORT_WORD, _BASE64 = 3, ("+", "/")
 _NEXT_PART = re.compile(r"[_-]?([A-Za-z]{1,30}|\d{1,30})")
 _NEXT_WORD = re.compile(r"[ \t]?([^\W\d_]{1,30}(?:'s)?)")
 
@@ -61,7 +65,9 @@ def _hits(text: str, lowered: str, word: str, kind: str) -> Iterator[Label]:
         if not glued or len(word) >= _LONG_WORD:
             if _LATIN.match(word[-1]) and lowered.startswith("s", end) and not _LATIN.match(text[end + 1 : end + 2]):
                 end += 1
-            yield Label(kind=kind, word=word, start=start, end=end, glued=glued)
+            within = len(word) <= _SHORT_WORD and (text[start - 1 : start] in _BASE64 or text[end : end + 1] in _BASE64)
+            if not within and not (_KATAKANA.match(word[-1]) and _KATAKANA.match(text[end : end + 1])):
+                yield Label(kind=kind, word=word, start=start, end=end, glued=glued)
         start = lowered.find(word, start + len(word))
 
 

@@ -16,7 +16,7 @@ from memorycore.domain.gates.numbers import Page, Shape, accounts, cards, docume
 _AT = r"(?:@|\s?[\[(](?:at|AT)[\])]\s?)"
 _DOT = r"(?:\.|\s?[\[(](?:dot|DOT)[\])]\s?)"
 _MAIL = re.compile(
-    rf"(?<![A-Za-z0-9_.+%/-])[A-Za-z0-9](?:[\w.+%'-]{{0,62}}[\w+-])?{_AT}"
+    rf"(?<![A-Za-z0-9_.+%/\u00c0-\u024f-])[A-Za-z0-9\u00c0-\u024f](?:[\w.+%'\u00c0-\u024f-]{{0,62}}[\w+\u00c0-\u024f-])?{_AT}"
     rf"(?:[\w\u00a1-\u024f-]{{1,62}}{_DOT}){{1,6}}(?:[A-Za-z\u00a1-\u024f]{{2,24}}|xn--[a-z0-9]{{2,24}})(?![\w@-])",
     re.ASCII,
 )
@@ -48,7 +48,7 @@ def _vocabulary() -> _Vocabulary:
         phones=tuple(
             Shape(
                 rule="phone",
-                pattern=re.compile(rf"(?<![\w.,+(/-])(?:{shape['pattern']})(?![\w-]|[.,/]\d)", re.ASCII),
+                pattern=re.compile(rf"(?<![\w.,+/-])(?:{shape['pattern']})(?![\w-]|[.,/]\d)", re.ASCII),
                 sure=shape["sure"],
             )
             for shape in listed["phone"]

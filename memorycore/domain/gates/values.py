@@ -19,6 +19,7 @@ _BRACKETED = re.compile(
 )
 _REFERENCE = re.compile(
     r"(?:process\.env|import\.meta\.env|os\.environ|os\.getenv|getenv|env|ENV|secrets?|vars?|config|settings|self|this|args|params|options|ctx|context|props|request|req|vault|op|ssm|keyring|arn|file|gcp|aws|azure|k8s|sops)[.:(\[/].*"
+    r"|[A-Za-z_][\w.]*+[)\]]*\[.*"
     r"|[A-Za-z_]\w*+(?:\.[A-Za-z_]\w*+)*+\(.*|[A-Z][A-Z0-9]*+(?:_[A-Z0-9]++)++|[a-z]++(?:_[a-z]++)++|[a-z][a-z_]*+(?:\.[a-z][a-z_]*+)++"
 )
 _PLAIN_FACT = re.compile(
@@ -29,6 +30,9 @@ _PLAIN_FACT = re.compile(
     r"|\d{1,3}(?:\.\d{1,3}){3}(?::\d+)?|--?\w.*",
     re.IGNORECASE,
 )
+_SENTENCE_SIGN = re.compile("[。，；、！？,;]")
+_HAN_OR_KANA = re.compile("[\u3040-\u30ff\u4e00-\u9fff]")
+_LONGEST_PLAIN, _LONGEST_HAN = 32, 10
 _STRONG_SIGN = re.compile(r"[!@#$%^&*+=?~|\\]")
 _KEY_CHARS = re.compile(r"[A-Za-z0-9+/=_.~:%$!@#*-]+")
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
@@ -118,6 +122,12 @@ def is_chained(value: str) -> bool:
     """Four and more words tied together, as pass phrases are: ``correct-horse-battery-staple``; or a capital inside."""
     parts = re.split(r"[-_.]", value)
     return (len(parts) >= _WORDS and all(parts)) or bool(re.search(r"[a-z][A-Z]", value))
+
+
+def is_term(value: str) -> bool:
+    """Short and without the punctuation of a sentence, as what somebody puts between quotation marks to be typed."""
+    longest = _LONGEST_HAN if _HAN_OR_KANA.search(value) else _LONGEST_PLAIN
+    return len(value) <= longest and not _SENTENCE_SIGN.search(value)
 
 
 def machine_made(value: str, least: int = _MACHINE_MADE) -> bool:
