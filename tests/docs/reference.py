@@ -137,6 +137,7 @@ def _error_classes(kind: type[errors.MemoryCoreError]) -> Iterator[type[errors.M
 def _sentence(code: str, language: Language) -> str:
     """The sentence without the parts that depend on facts; a fact that it cannot do without is three dots."""
     sentence = _OPTIONAL.sub("", messages.catalogue(language)[code])
+    sentence = re.sub(r"\{\w+:[^{}|]+\|([^{}|]+)\}", r"… \1", sentence)
     return re.sub(r"\{\w+\}", "…", sentence).strip()
 
 
