@@ -253,9 +253,8 @@ class Scan:
         end = upcoming[length - 1][1]
         if length == 1 and entry.kind in {"func", "prep", "soft"} and self._stands_for_a_thing(plain[0], place, end):
             return self._add("name", plain[0], place, end)
-        return self._entry(
-            entry, place, upcoming[length - 1][1], past=self._is_past(plain[length - 1], stems[length - 1])
-        )
+        told = 0 if length > 1 and stems[0] == "be" else length - 1  # "is called" is no past
+        return self._entry(entry, place, end, past=self._is_past(plain[told], stems[told]))
 
     def _positive(self, word: str, stem: str) -> str:
         """``taller than`` → tall, when that is a word we know."""
@@ -279,7 +278,7 @@ class Scan:
         )
 
     def _irregular_past(self, word: str) -> bool:
-        return word in self.latin.irregular and not word.endswith(("s", "ing", "men"))
+        return word in self.latin.irregular and word not in {"are", "am"} and not word.endswith(("s", "ing", "men"))
 
     def _entry(self, entry: Entry, start: int, end: int, *, past: bool = False) -> int:
         if entry.kind == "cue" and entry.key == "hedge" and self.text[end : end + 2].strip()[:1].isdigit():

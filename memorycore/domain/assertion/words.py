@@ -168,12 +168,12 @@ def concepts_in(text: str, language: str) -> frozenset[str]:
         for phrase, entry in own.stems.get(lemma(word, language, own.irregular), ()):
             if len(phrase) == 1 and entry.kind == "verb":
                 found.add(entry.key)
-    if language in CJK and text:
-        found |= {
-            entry.key
-            for piece, entry in words(language).pieces.get(text[0], ())
-            if entry.kind == "verb" and (text.startswith(piece) or piece.startswith(text))
-        }
+    if language in CJK:
+        for place, character in enumerate(text):
+            for piece, entry in words(language).pieces.get(character, ()):
+                longer = not place and piece.startswith(text)
+                if entry.kind == "verb" and (longer or (len(piece) > 1 and text.startswith(piece, place))):
+                    found.add(entry.key)
     return frozenset(found)
 
 

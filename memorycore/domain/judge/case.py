@@ -92,7 +92,7 @@ class Case:
 
     @cached_property
     def shared_predicate(self) -> int:
-        return sum(not new.subject for _, new in self.diff.shared)
+        return sum(not old.subject and old.key != "user" for old, _ in self.diff.shared)
 
 
 def case_of(old: str, new: str) -> Case:

@@ -34,7 +34,7 @@ class _Overlap:
 
     @property
     def firm(self) -> bool:
-        return bool(self.common) and self.share >= _NEAR
+        return bool(self.common.keys() - {"user"}) and self.share >= _NEAR
 
     @property
     def whole(self) -> bool:

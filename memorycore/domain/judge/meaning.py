@@ -13,7 +13,7 @@ def same_subject(case: Case) -> bool:
     if case.old.content and case.new.content and case.old.content[0].key == case.new.content[0].key:
         return True
     old, new = ({term.key for term in one.content if term.subject} - {"user"} for one in (case.old, case.new))
-    return old == new or not (old and new) or bool(old & new)
+    return old == new or bool(old & new)
 
 
 def incompatible_in_other_words(case: Case) -> Verdict | None:
@@ -66,9 +66,13 @@ def ended_by_event(case: Case) -> Verdict | None:
         return None  # two events, or of two things
     for old in case.old.content:
         for new in case.new.content:
-            if new.key in ends(old.key) and not new.denied and not old.denied and _happened(case, new):
+            if new.key not in ends(old.key) or new.denied or old.denied or not _of_the_same_thing(case, old, new):
+                continue
+            if _happened(case, new):
                 return verdict("supersedes", evidence("event", old.text, new.text))
     for states, events in slots().values():
+        if states & words_of("transitive", "verbs"):
+            continue
         before = next((term for term in case.old.content if term.key in states and not term.denied), None)
         if before is not None and case.new.events & events and _speaker_or_equal(case):
             return verdict("supersedes", evidence("event", before.text, " ".join(case.new.events & events)))
@@ -76,6 +80,13 @@ def ended_by_event(case: Case) -> Verdict | None:
         if before is not None and event is not None and _speaker_or_equal(case) and _happened(case, event):
             return verdict("supersedes", evidence("event", before.text, event.text))
     return None
+
+
+def _of_the_same_thing(case: Case, old: Term, new: Term) -> bool:
+    """A state with an object ends when both texts name something besides the person, the state and the event."""
+    if old.key not in words_of("transitive", "verbs"):
+        return True
+    return bool((case.old.keys & case.new.keys) - {"user", old.key, new.key})
 
 
 def _named_apart(case: Case) -> bool:

@@ -2,11 +2,12 @@
 
 import re
 
+from memorycore.domain.assertion import Assertion
 from memorycore.domain.judge.alignment import Run
 from memorycore.domain.judge.case import Case, differing, snippet
 from memorycore.domain.judge.conflict import VALUES, slot_of
 from memorycore.domain.judge.period import is_dated, is_finer_date, later
-from memorycore.domain.judge.relations import words_of
+from memorycore.domain.judge.relations import ends, words_of
 from memorycore.domain.judge.verdict import Evidence, Verdict, evidence, verdict
 
 _CLOSE = 0.3
@@ -14,6 +15,8 @@ _COVERED = 0.6
 _APART = frozenset({"subject", "condition", "period", "attribute"})
 _TYPED = frozenset({"number", "time", "date", "unit", "code", "timezone"})
 _ON_OCCASION = frozenset({"number", "unit", "value", "object", "many", "name"})
+_TYING = frozenset({"polarity", "negation", "scope"})
+"""Slots that tie two statements by themselves: what is left-handed and what is right-handed is one side of a thing."""
 _CLAUSE_END = re.compile(r"[,;:]")
 
 
@@ -97,6 +100,8 @@ def _several(case: Case, replaced: tuple[Run, ...], signs: list[Evidence]) -> Ve
 def _one_slot(case: Case, sign: Evidence | None) -> Verdict | None:
     if sign is None:
         return None
+    if sign.code not in _TYING and not _one_attribute(case):
+        return verdict("different", sign, undecided=True)
     change = None if case.said_newly("also") else case.change
     if sign.code in VALUES:
         change = change or (None if case.said_newly("also") else later(case))
@@ -104,6 +109,31 @@ def _one_slot(case: Case, sign: Evidence | None) -> Verdict | None:
     if sign.code in {"many", "object", "action"} and change and change.code != "cue_perfect":
         return verdict("supersedes", change, sign)
     return verdict("different", sign, undecided=sign.code in {"object", "action"})
+
+
+def _one_attribute(case: Case) -> bool:
+    """Both say something of the same side of a thing: a word of the predicate is shared, or both only say what it is.
+
+    A person has many sides, so that "the user" alone ties nothing together; and a figure is no value for a word.
+    """
+    told = case.new.keys | case.new.events
+    if case.shared_predicate or any(ends(term.key) & told for term in case.old.content):
+        return True
+    subject = {old.key for old, _ in case.diff.shared if old.subject} - {"user"}
+    verbs = [term for term in case.old.content if not term.subject and (term.kind == "verb" or term.token.past)]
+    if not subject or any(term.key not in words_of("light", "verbs") for term in verbs):
+        return False
+    return _kinds(case.old) == _kinds(case.new)
+
+
+def _kinds(assertion: Assertion) -> frozenset[str]:
+    """Which typed values the predicate holds."""
+    occasions = words_of("occasion", "words")
+    return frozenset(
+        "occasion" if term.key in occasions else term.kind
+        for term in assertion.content
+        if not term.subject and (term.kind in {"num", "time"} or term.key in occasions)
+    )
 
 
 def _deciding(signs: list[Evidence], runs: tuple[Run, ...], case: Case) -> Evidence | None:
