@@ -14,7 +14,7 @@ KEEP: "dict[str, Choice]" = {"old": "old", "new": "new", "both": "both"}
 
 
 def review(  # noqa: PLR0913 a parameter is an option of the command
-    number: Annotated[str | None, typer.Argument(metavar="[NUMBER]", show_default=False)] = None,
+    number: Annotated[str | None, typer.Argument(metavar="NUMBER", show_default=False)] = None,
     *,
     keep: Annotated[str | None, option("--keep", "old|new|both")] = None,
     accept: Annotated[bool, typer.Option("--accept")] = False,
