@@ -62,22 +62,32 @@ def ended_by_event(case: Case) -> Verdict | None:
     """A later event in a life: worked there, joined somewhere else; closed, reopened; likes, cannot stand."""
     if not same_subject(case) or case.new.cues.get("past"):
         return None
-    if "perfect" in case.old.cues or _named_apart(case):
-        return None  # two events, or of two things
+    two_events = "perfect" in case.old.cues or _named_apart(case)
+    return (None if two_events else _state_ended(case)) or _slot_filled_anew(case)
+
+
+def _state_ended(case: Case) -> Verdict | None:
     for old in case.old.content:
         for new in case.new.content:
-            if new.key not in ends(old.key) or new.denied or old.denied or not _of_the_same_thing(case, old, new):
+            if new.key not in ends(old.key) or new.denied or old.denied:
                 continue
-            if _happened(case, new):
+            if _of_the_same_thing(case, old, new) and _happened(case, new):
                 return verdict("supersedes", evidence("event", old.text, new.text))
+    return None
+
+
+def _slot_filled_anew(case: Case) -> Verdict | None:
+    """Home or employer: a verb states it in the old text, an event gives it another value in the new one."""
+    if not _speaker_or_equal(case):
+        return None
     for states, events in slots().values():
-        if states & words_of("transitive", "verbs"):
-            continue
         before = next((term for term in case.old.content if term.key in states and not term.denied), None)
-        if before is not None and case.new.events & events and _speaker_or_equal(case):
-            return verdict("supersedes", evidence("event", before.text, " ".join(case.new.events & events)))
+        if before is None or states & words_of("transitive", "verbs"):
+            continue
+        if told := case.new.events & events:
+            return verdict("supersedes", evidence("event", before.text, " ".join(told)))
         event = next((term for term in case.new.content if term.key in events and not term.denied), None)
-        if before is not None and event is not None and _speaker_or_equal(case) and _happened(case, event):
+        if event is not None and _happened(case, event):
             return verdict("supersedes", evidence("event", before.text, event.text))
     return None
 
