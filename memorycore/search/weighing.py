@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 MOST_RECENT_USES = 8
 MOST_READ = 100
 DAY_MS = 86_400_000
+ENDED = 0.8  # what has ended stands behind what holds and is as near to the question
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -80,6 +81,8 @@ def weigh(sought: Sought, chosen: RowNumbers) -> Weighed:
     lifts = {name: lift.astype(np.float32) for name, lift in lifts.items()}
     prior = _prior(sought, chosen)
     score = scoring.final(evidence + sum(lifts.values()), prior, columns.trust[chosen])
+    if sought.request.filters.as_of is None:
+        score = np.where(columns.superseded[chosen], np.float32(ENDED) * score, score)
     return Weighed(rows=chosen, meant=meant, evidence=evidence, lifts=lifts, exact=exactly, prior=prior, score=score)
 
 
