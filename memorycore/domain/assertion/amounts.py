@@ -10,7 +10,7 @@ from memorycore.domain.text import fold
 _DIGITS = {character: value for value, character in enumerate("零一二三四五六七八九")} | {"〇": 0, "两": 2, "俩": 2}
 _STEPS = {"十": 10, "百": 100, "千": 1000}
 _LARGE = {"万": 10_000, "亿": 100_000_000}
-NUMERAL = re.compile("[零〇一二两三四五六七八九十百千万亿]+")
+NUMERAL = re.compile("[零〇一二两三四五六七八九十百千万亿]{1,20}")
 SOFT = frozenset({"", "cny", "usd", "eur", "gbp", "jpy", "krw", "chf", "degree"})
 """Dimensions that a speaker leaves out: "12,000" may be 12,000 yuan. Their value is compared without them."""
 
