@@ -21,6 +21,7 @@ _NAMES_WHAT = re.compile(
 _YEAR = re.compile(r"(?:19|20)\d\d")
 _PIN_LENGTHS = range(3, 11)
 _TYPED_BESIDE, _TYPED_NEAR, _TYPED_SHORTEST, _QUOTE_LONGEST = 6, 8, 4, 64
+_KEY_BESIDE, _KEY_BESIDE_ONE_CASE = 12, 16
 _KEY_ASSIGNED, _KEY_SAID, _KEY_WORDLIKE, _HEX_BESIDE, _HEX_SAID, _HEX_SHORT = 8, 10, 12, 20, 16, 7
 _LONGEST = 160
 _LOOK_BACK = 12
@@ -133,7 +134,8 @@ def _accepts_key(plain: Plain, label: Label, tie: Tie, value: Value) -> bool:
         made = near if tie == "near" else values.machine_made(text) or values.is_grouped(text)
         return made and not names_public(plain, value, label.end)
     if tie == "beside":
-        return values.machine_made(text) or values.is_hex(text, _HEX_BESIDE) or values.is_grouped(text)
+        least = _KEY_BESIDE if any(map(str.isupper, text)) and any(map(str.islower, text)) else _KEY_BESIDE_ONE_CASE
+        return values.machine_made(text, least) or values.is_hex(text, _HEX_BESIDE) or values.is_grouped(text)
     if tie == "said" and values.is_hex(text, _HEX_SHORT) and names_public(plain, value, label.end):
         return False
     if len(text) >= (_KEY_ASSIGNED if tie == "assigned" else _KEY_SAID) and _has_digit_and_letter(text):

@@ -101,11 +101,12 @@ _FORMS = (
     ),
     _Form(
         rule="login",
-        hints=(" -p", " -a", "%"),
+        hints=(" -p", " -a", " -k", "%"),
         pattern=re.compile(
             r"(?:\b(?:mysql|mysqldump|mariadb|mysqladmin)\b[^\n]{0,200}?\s-p"
             r"|\b(?:redis|valkey)-cli\b[^\n]{0,200}?\s-a[ =]?|\bsshpass\s+-p\s*"
             r"|\b(?:docker|podman|helm|az|oc|crane|npm)\s[^\n]{0,200}?login\b[^\n]{0,200}?\s-p[ =]"
+            r"|\bopenssl\b[^\n]{0,200}?\s-(?:k|pass|passin|passout)\s+(?:pass:)?"
             r"|\bsmbclient\b[^\n]{0,200}?%|\b(?:7z|unzip|zip|rar)\b[^\n]{0,80}?\s-[pP] ?)"
             r"[\"']?([^\s\"'-][^\s\"']{3,100})"
         ),

@@ -28,7 +28,8 @@ _SEED_LETTERS = 24
 _TYING = frozenset(":=\"'`“「«")
 _ENDING = frozenset(("", "\n", ".", '"', "'", "`", "”", "」", "»", " "))
 _CODE = re.compile(
-    r"(?<![\w-])(?:\d{4}(?: \d{4}){1,2}(?! \d)|(?=[A-Za-z-]{0,40}\d)[A-Za-z0-9]{3,}(?:-[A-Za-z0-9]{3,}){0,8}"
+    r"(?<![\w-])(?:[a-z0-9]{4}(?: (?=[a-z]*\d)[a-z0-9]{4}){5,9}|\d{4}(?: \d{4}){1,2}(?! \d)"
+    r"|(?=[A-Za-z-]{0,40}\d)[A-Za-z0-9]{3,}(?:-[A-Za-z0-9]{3,}){0,8}"
     r"|[A-Za-z0-9]{4,6}(?:-[A-Za-z0-9]{4,6}){1,7})(?![\w-])"
 )
 _BASE32 = re.compile(
@@ -257,7 +258,8 @@ def _pairs(plain: Plain, label: Label, end: int, stop: int) -> Iterator[Value]:
     if not pair or not value or len(value.text) < _PAIR_SHORTEST:
         return
     split = plain.text[pair.end(1) : value.start]
-    sure = bool(_PAIR_SIGN.search(value.text)) or ("/" in split and split != split.strip(" "))
+    named = label.kind == "login" and split in {":", "/"}
+    sure = bool(_PAIR_SIGN.search(value.text)) or named or ("/" in split and split != split.strip(" "))
     login = Label(kind="password", word=label.word, start=label.start, end=label.end)
     if sure and accepts(plain, login, "beside", value) and not values.is_plain_fact(value.text):
         yield value
@@ -269,5 +271,7 @@ def _random_values(plain: Plain) -> Iterator[tuple[str, Span]]:
         value = trimmed(plain, match.start(), match.end())
         if not value or "//" in value.text or not values.is_random(value.text):
             continue
-        if not (values.is_placeholder(value.text) or names_public(plain, value)):
-            yield "random_value", (value.start, value.end)
+        before_it = plain.text[max(0, value.start - _ADDRESS_REACH) : value.start]
+        if "://" in before_it.rpartition(" ")[2] or values.is_placeholder(value.text) or names_public(plain, value):
+            continue
+        yield "random_value", (value.start, value.end)

@@ -31,7 +31,8 @@ _ISSUED = re.compile(
 _IBAN = re.compile(r"(?<![A-Za-z0-9])[A-Za-z]{2}\d{2}(?:[ -]?[A-Za-z0-9]){11,31}", re.ASCII)
 _ACCOUNT = re.compile(r"(?<![\w.])\d(?:[ -]?\d){6,20}(?!\w|\.\d)", re.ASCII)
 _DOCUMENT = re.compile(
-    r"(?<![\w-])(?=(?:[A-Z-]{0,5}\d){5}|[A-Z]{1,3}-?\d{4}|[A-Z]\d{3}[A-Z]\d{4})[A-Z0-9]{1,20}(?:-[A-Z0-9]{2,10}){0,3}(?![\w-])",
+    r"(?<![\w-])(?=(?:[A-Z-]{0,5}\d){5}|[A-Z]{1,3}-?\d{4}|[A-Z]\d{3}[A-Z]\d{4})[A-Z0-9]{1,20}(?:-[A-Z0-9]{2,10}){0,3}(?![\w-])"
+    r"|(?<![\w-])\d{2,3}(?: \d{3}){2}(?![\w-])",
     re.ASCII,
 )
 # Dates, periods, addresses of machines, decimals; and numbers that ring at a company: 400, 800, 0800.

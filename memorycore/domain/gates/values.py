@@ -38,12 +38,15 @@ _KEY_CHARS = re.compile(r"[A-Za-z0-9+/=_.~:%$!@#*-]+")
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 _GROUPED = re.compile(r"(?=.*\d)[A-Z0-9]{4,7}(?:-[A-Z0-9]{4,7}){3,}")
 _HEX = re.compile(r"[0-9a-fA-F]+")
+_PARTS = re.compile(r"[-_./:]")
+_MIXED_PART = re.compile(r"\d.*[A-Za-z]|[A-Za-z].*\d")
+_SHORTEST_PART, _FEWEST_CAPITALS = 8, 0.3
 _TWO_DIGITS = re.compile(r"\d[^\d]*+\d")
 _TURN = re.compile(r"(?<=[a-z])(?=[A-Z0-9])|(?<=[A-Z])(?=[a-z0-9])|(?<=[0-9])(?=[A-Za-z])")
 _SHORTEST_DIGITS, _LONGEST_DIGITS = 4, 12
 # Longer values are neither words nor dates; a very long address is one all the same.
 _LONGEST_WORDS, _LONGEST_FACT = 100, 512
-_MACHINE_MADE, _RANDOM, _WORDS = 16, 20, 4
+_MACHINE_MADE, _RANDOM, _RANDOM_ONE_CASE, _RANDOM_DIGITS, _WORDS = 16, 20, 32, 3, 4
 
 
 def label_words() -> dict[str, Any]:
@@ -131,13 +134,21 @@ def is_term(value: str) -> bool:
 
 
 def machine_made(value: str, least: int = _MACHINE_MADE) -> bool:
-    """Long, of the signs that keys are made of, letters and digits together in one part."""
+    """Long, of the signs that keys are made of, letters and digits together in one part, or letters of both cases."""
     if len(value) < least or not _KEY_CHARS.fullmatch(value):
         return False
-    if not _TWO_DIGITS.search(value) or not any(map(str.isalpha, value)):
-        return False
-    parts = re.split(r"[-_./:]", value)
-    return any(len(part) >= 8 and re.search(r"\d", part) and re.search(r"[A-Za-z]", part) for part in parts)  # noqa: PLR2004 - shorter parts are words and dates
+    parts = _PARTS.split(value)
+    if _TWO_DIGITS.search(value):
+        return any(len(part) >= _SHORTEST_PART and _MIXED_PART.search(part) for part in parts)
+    return any(len(part) >= least and _is_jumbled(part) for part in parts)
+
+
+def _is_jumbled(part: str) -> bool:
+    """Capitals as frequent as small letters: words and identifiers have a few."""
+    capitals = sum(map(str.isupper, part))
+    return (
+        _FEWEST_CAPITALS <= capitals / len(part) <= 1 - _FEWEST_CAPITALS and len(_TURN.findall(part)) >= len(part) * 0.3
+    )
 
 
 def is_grouped(value: str) -> bool:
@@ -147,10 +158,13 @@ def is_grouped(value: str) -> bool:
 
 def is_random(value: str) -> bool:
     """So irregular that no name, path or sentence looks like it: needs a label only somewhere near."""
-    if len(value) < _RANDOM or not _KEY_CHARS.fullmatch(value) or is_uuid(value):
+    if len(value) < _RANDOM or not _KEY_CHARS.fullmatch(value) or is_uuid(value) or is_hex(value):
         return False
-    kinds = (any(map(str.isupper, value)), any(map(str.islower, value)), sum(map(str.isdigit, value)) >= 3)  # noqa: PLR2004 - names carry one or two digits
-    return all(kinds) and len(_TURN.findall(value)) >= len(value) * 0.2
+    digits, turns = sum(map(str.isdigit, value)), len(_TURN.findall(value))
+    cased = any(map(str.isupper, value)) and any(map(str.islower, value))
+    if cased:
+        return digits >= _RANDOM_DIGITS and turns >= len(value) * 0.2
+    return len(value) >= _RANDOM_ONE_CASE and digits * 8 >= len(value) and turns >= len(value) * 0.2
 
 
 def is_hex(value: str, least: int = 32) -> bool:
