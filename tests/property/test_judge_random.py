@@ -25,6 +25,7 @@ LIMITS = {
     "zh": ("这次", "今天", "暂时", "本项目里"),
 }
 
+unhurried = settings(deadline=None)  # the first example reads the vocabulary
 sentences = st.sampled_from(SENTENCES)
 text = st.text(max_size=200) | sentences
 
@@ -35,26 +36,31 @@ def language(sentence: str) -> str:
     return "zh" if any("\u4e00" <= sign <= "\u9fff" for sign in sentence) else "en"
 
 
+@unhurried
 @given(text)
 def test_a_text_is_the_same_as_itself(one: str) -> None:
     assert judge(one, one).relation == "same"
 
 
+@unhurried
 @given(text, text)
 def test_no_pair_of_texts_fails(one: str, other: str) -> None:
     assert judge(one, other).relation
 
 
+@unhurried
 @given(sentences, st.sampled_from(["{}  ", " {}", "{}。"]))
 def test_blanks_and_a_final_stop_make_no_other_text(one: str, form: str) -> None:
     assert judge(one, form.format(one.rstrip(".。"))).relation == "same"
 
 
+@unhurried
 @given(text, text)
 def test_sameness_has_no_direction(one: str, other: str) -> None:
     assert (judge(one, other).relation == "same") == (judge(other, one).relation == "same")
 
 
+@unhurried
 @given(st.sampled_from(NUMBERED), st.data())
 def test_another_digit_is_never_merged(one: str, data: st.DataObject) -> None:
     place = data.draw(st.sampled_from([at for at, sign in enumerate(one) if sign.isdecimal()]))
@@ -77,12 +83,14 @@ SWAPS = [
 ]  # fmt: skip
 
 
+@unhurried
 @given(sentences, st.sampled_from(SWAPS))
 def test_a_negation_duty_or_unit_more_is_never_merged(one: str, swap: tuple[str, str]) -> None:
     if swap[0] in one and swap[1] not in one:
         assert judge(one, one.replace(*swap, 1)).relation not in DESTRUCTIVE
 
 
+@unhurried
 @given(sentences, st.data())
 def test_a_limited_statement_never_replaces_an_unlimited_one(one: str, data: st.DataObject) -> None:
     if language(one) == "other":
