@@ -175,51 +175,6 @@ class Changed(TypedDict):
     dry_run: NotRequired[bool]
 
 
-class Remaining(TypedDict):
-    """A file in which an erased text was found, and in which form it stands there."""
-
-    file: str
-    form: Literal["text", "utf-16", "json", "words", "vector"]
-
-
-class Holding(TypedDict):
-    """Another memory that has the text, or has it as a part."""
-
-    id: str
-    state: str
-
-
-class Searched(TypedDict):
-    files: int
-    bytes: int
-
-
-class Erased(TypedDict):
-    """The receipt of an erasure.
-
-    ``pending``: it is out of every answer, but something still keeps it on the disk; ``finish`` is the command to
-    repeat then. ``removed`` counts what went, by place. ``also``: rows out of use that had the same text. ``remaining``
-    and ``unread``: files that still hold it, or could not be looked into. ``held_by``: memories that keep the text
-    for themselves; ``elsewhere`` counts those of other namespaces.
-    """
-
-    status: Literal["erased", "pending", "candidates"]
-    erased: bool
-    id: NotRequired[str]
-    tier: NotRequired[Tier]
-    removed: NotRequired[dict[str, int]]
-    also: NotRequired[list[str]]
-    searched: NotRequired[Searched]
-    remaining: NotRequired[list[Remaining]]
-    unread: NotRequired[list[str]]
-    held_by: NotRequired[list[Holding]]
-    elsewhere: NotRequired[int]
-    reasons: NotRequired[list[str]]
-    finish: NotRequired[str]
-    candidates: NotRequired[list[Found]]
-    dry_run: NotRequired[bool]
-
-
 class AuditRow(TypedDict):
     text: str
     sha256: str

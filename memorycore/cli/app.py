@@ -9,14 +9,14 @@ from typing import Any
 import typer
 
 from memorycore import messages
-from memorycore.cli import judge, past, read, review, setup, write
+from memorycore.cli import forgetting, judge, past, read, review, setup, write
 from memorycore.options import Language
 
 EVERYDAY = {
     "store": write.store,
     "recall": read.recall,
     "update": write.update,
-    "forget": write.forget,
+    "forget": forgetting.forget,
     "restore": write.restore,
     "undo": past.undo,
     "review": review.review,

@@ -1,5 +1,6 @@
 """How answers are laid out for a person: sentences, aligned columns, no boxes, nothing that colour alone says."""
 
+import re
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
@@ -78,3 +79,13 @@ def value_of(value: object) -> str:
 
 def thousands(number: int) -> str:
     return f"{number:,}"
+
+
+def at_slashes(text: str, room: int) -> str:
+    """A path that is too long for one line goes on after a slash, not in the middle of a name."""
+    lines = [""]
+    for part in re.split(r"(?<=[/\\])", text):
+        if lines[-1] and cell_len(lines[-1] + part) > room:
+            lines.append("")
+        lines[-1] += part
+    return "\n".join(lines)

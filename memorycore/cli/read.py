@@ -176,10 +176,10 @@ def inspect(memory_id: MemoryId, *, json: Json = False) -> None:
     shown_story.story(shell, answer)
 
 
-def trash(*, json: Json = False) -> None:
+def trash(*, reason: Annotated[str | None, option("--reason", "REASON")] = None, json: Json = False) -> None:
     shell = Shell(as_json=json)
     with shell.core() as core:
-        answer = core.trash()
+        answer = core.trash(reason=reason or "")
     if json:
         shell.emit(answer)
         return

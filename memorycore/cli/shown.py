@@ -1,6 +1,5 @@
 """Answers as a person reads them: short sentences, aligned columns, no boxes, nothing that colour alone says."""
 
-import re
 from typing import TYPE_CHECKING, Any
 
 from rich.cells import cell_len
@@ -9,6 +8,7 @@ from rich.text import Text
 from memorycore import messages
 from memorycore.cli.layout import (
     FILES,
+    at_slashes,
     columns,
     dim,
     facts_line,
@@ -231,7 +231,7 @@ def settings(shell: "Shell", found: "Settings", *, verbose: bool) -> None:
             (
                 one.key,
                 Text(between).join(
-                    [Text(_at_slashes(value, room), style=style), Text(_at_slashes(origin, room), style="dim")]
+                    [Text(at_slashes(value, room), style=style), Text(at_slashes(origin, room), style="dim")]
                 ),
             )
         )
@@ -241,16 +241,6 @@ def settings(shell: "Shell", found: "Settings", *, verbose: bool) -> None:
     shell.out.print(columns(*rows), end="")
     for name in found.without_effect:
         shell.out.print(shell.word("say.without_effect", name=name), style="yellow")
-
-
-def _at_slashes(text: str, room: int) -> str:
-    """A path that is too long for one line goes on after a slash, not in the middle of a name."""
-    lines = [""]
-    for part in re.split(r"(?<=[/\\])", text):
-        if lines[-1] and cell_len(lines[-1] + part) > room:
-            lines.append("")
-        lines[-1] += part
-    return "\n".join(lines)
 
 
 def _setting_value(shell: "Shell", one: "Shown") -> str:

@@ -1,4 +1,4 @@
-"""Commands that change a memory: store, update, forget, restore."""
+"""Commands that change a memory: store, update, restore."""
 
 import sys
 from collections import Counter
@@ -167,29 +167,18 @@ def update(  # noqa: PLR0913 a parameter is an option of the command
             valid_until=until,
             dry_run=dry_run,
         )
-    _answer_change(shell, answer)
-
-
-def forget(
-    memory: Meant,
-    *,
-    dry_run: DryRun = False,
-    json: Json = False,
-) -> None:
-    shell = Shell(as_json=json)
-    with shell.core() as core:
-        answer = core.forget(memory, actor=ACTOR, dry_run=dry_run)
-    _answer_change(shell, answer)
+    answer_change(shell, answer)
 
 
 def restore(memory_id: MemoryId, *, json: Json = False) -> None:
     shell = Shell(as_json=json)
     with shell.core() as core:
         answer = core.restore(memory_id, actor=ACTOR)
-    _answer_change(shell, answer)
+    answer_change(shell, answer)
 
 
-def _answer_change(shell: Shell, answer: "Changed") -> None:
+def answer_change(shell: Shell, answer: "Changed") -> None:
+    """Say what was changed, and end: with 1 where only candidates were found."""
     if shell.as_json:
         shell.emit(answer)
     else:

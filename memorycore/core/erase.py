@@ -6,16 +6,18 @@ lost nothing but time: while the row is there the next run knows what to look fo
 step is left, which needs the id alone.
 """
 
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from memorycore import answers
+from memorycore import answers_forget
 from memorycore.core import change, receipt
+from memorycore.core.forget_many import Wanted, select
 from memorycore.core.receipt import Outcome
 from memorycore.core.rooms import Rooms
 from memorycore.domain.memory import Memory
 from memorycore.domain.text import entry_hash, norm_hash, sanitise
-from memorycore.errors import HotFileError, NotFound, StoreError
+from memorycore.errors import HotFileError, InvalidInput, NotFound, StoreError
 from memorycore.hot import scrub
 from memorycore.hot.document import parse
 from memorycore.hot.scrub import Unwanted
@@ -28,12 +30,13 @@ from memorycore.store.erasure import ERASED, Doomed
 from memorycore.store.traces import Trace
 
 LONGEST_WAIT_S = 5.0
+MOST_AT_ONCE = 200
 UPGRADE_COPIES = "memorycore.before-upgrade-*.db"
 SNAPSHOTS = "snapshots"
 
 
 @in_turn
-def erase(rooms: Rooms, id_or_text: str, *, actor: str, dry_run: bool = False) -> answers.Erased:
+def erase(rooms: Rooms, id_or_text: str, *, actor: str, dry_run: bool = False) -> answers_forget.Erased:
     """Erase one memory, in whatever state: the one with this id, or with exactly this text."""
     seen, memory = _meant(rooms, id_or_text)
     if memory is None:
@@ -41,9 +44,23 @@ def erase(rooms: Rooms, id_or_text: str, *, actor: str, dry_run: bool = False) -
     if memory.state == "purged":
         return _finish(rooms, memory, id_or_text)
     hot.carried_over(seen, memory, None)
-    if dry_run:
-        return _preview(rooms, memory)
-    return _erase(rooms, memory, actor)
+    return _preview(rooms, [memory]) if dry_run else _erase(rooms, [memory], actor)
+
+
+@in_turn
+def erase_many(rooms: Rooms, wanted: Wanted, *, actor: str, dry_run: bool = False) -> answers_forget.Erased:
+    """Erase every memory that matches, in use or not.
+
+    Raises:
+        InvalidInput: Nothing says which, or they are more than ``MOST_AT_ONCE``.
+    """
+    rooms.touch()
+    chosen = select(rooms, wanted, in_use=False)
+    if len(chosen) > MOST_AT_ONCE:
+        raise InvalidInput(field="--erase", why="too_many", most=MOST_AT_ONCE, value=len(chosen))
+    if not chosen:
+        return receipt.nothing()
+    return _preview(rooms, chosen) if dry_run else _erase(rooms, chosen, actor)
 
 
 def _meant(rooms: Rooms, id_or_text: str) -> tuple[Memory | None, Memory | None]:
@@ -65,11 +82,11 @@ def _meant(rooms: Rooms, id_or_text: str) -> tuple[Memory | None, Memory | None]
     return None, out_of_use
 
 
-def _look(rooms: Rooms, memory: Memory) -> Doomed:
-    """What goes with a memory; where it is masked here, also the entries in files that it stands for."""
-    true_texts = _true_texts(rooms, memory) if memory.flags else ()
+def _look(rooms: Rooms, roots: Sequence[Memory]) -> Doomed:
+    """What goes with memories; where one is masked here, also the entries in files that it stands for."""
+    true_texts = [text for memory in roots if memory.flags for text in _true_texts(rooms, memory)]
     with rooms.db.read() as c:
-        return erasure.look(c, memory, rooms.namespaces, also=true_texts)
+        return erasure.look(c, roots, rooms.namespaces, also=true_texts)
 
 
 def _true_texts(rooms: Rooms, memory: Memory) -> tuple[str, ...]:
@@ -88,33 +105,36 @@ def _true_texts(rooms: Rooms, memory: Memory) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _preview(rooms: Rooms, memory: Memory) -> answers.Erased:
-    """What would go, and where the text stands now."""
-    doomed = _look(rooms, memory)
+def _preview(rooms: Rooms, roots: Sequence[Memory]) -> answers_forget.Erased:
+    """What would go, and where the texts stand now."""
+    doomed = _look(rooms, roots)
     searched = traces.search(_files(rooms), erasure.all_traces(doomed))
-    done = Outcome(memory_id=memory.id, doomed=doomed, removed=dict(doomed.counts), searched=searched)
-    return receipt.preview(done, memory, rooms.options)
+    done = Outcome(roots=tuple(roots), doomed=doomed, removed=dict(doomed.counts), searched=searched)
+    done.trial = True
+    return receipt.preview(done, rooms.options)
 
 
-def _erase(rooms: Rooms, memory: Memory, actor: str) -> answers.Erased:
-    doomed = _look(rooms, memory)
+def _erase(rooms: Rooms, roots: Sequence[Memory], actor: str) -> answers_forget.Erased:
+    texts = _look(rooms, roots).texts
     removed: dict[str, int] = {}
-    if memory.residence == "hot":
-        change.forget(rooms, memory.id, actor=actor)
-        removed["hot_entries"] = 1
-    memory = rooms.any(memory.id)
+    for memory in roots:
+        if memory.residence == "hot":
+            change.forget(rooms, memory.id, actor=actor)
+            removed["hot_entries"] = removed.get("hot_entries", 0) + 1
+    roots = [rooms.any(memory.id) for memory in roots]
     with rooms.db.read() as c:
-        doomed = erasure.look(c, memory, rooms.namespaces, also=doomed.texts)
+        doomed = erasure.look(c, roots, rooms.namespaces, also=texts)
     removed |= _scrub_files(rooms, doomed)
     removed |= _scrub_copies(rooms, doomed)
     cause = rooms.cause(actor, "user")
     with rooms.db.write() as c:
-        turn.claim(c, memory, cause.at)
-        doomed = erasure.look(c, memory, rooms.namespaces, also=doomed.texts)
+        for memory in roots:
+            turn.claim(c, memory, cause.at)
+        doomed = erasure.look(c, roots, rooms.namespaces, also=texts)
         removed["history_of_others"] = transition.erase(c, doomed, cause, rooms.namespaces)
         left = erasure.traces_of(c, doomed)
     _let_go(rooms)
-    done = Outcome(memory_id=memory.id, doomed=doomed, removed={**doomed.counts, **removed})
+    done = Outcome(roots=tuple(roots), doomed=doomed, removed={**doomed.counts, **removed})
     done.remark = "" if doomed.passages else "too_short"
     return _verify(rooms, done, left)
 
@@ -158,21 +178,21 @@ def _let_go(rooms: Rooms) -> None:
             pass
 
 
-def _finish(rooms: Rooms, memory: Memory, given: str) -> answers.Erased:
+def _finish(rooms: Rooms, memory: Memory, given: str) -> answers_forget.Erased:
     """Finish an erasure that was interrupted, or had to wait. Who gives the text again has it searched for."""
     texts = (given,) if given != memory.id else ()
     doomed = Doomed(memories=(memory,), texts=texts)
     removed = _scrub_files(rooms, doomed) | _scrub_copies(rooms, doomed)
     with rooms.db.read() as c:
         left = erasure.traces_of(c, doomed)
-    done = Outcome(memory_id=memory.id, doomed=doomed, removed=removed, remark="" if texts else "text_unknown")
+    done = Outcome(roots=(memory,), doomed=doomed, removed=removed, remark="" if texts else "text_unknown")
     return _verify(rooms, done, left)
 
 
-def _verify(rooms: Rooms, done: Outcome, left: list[Trace]) -> answers.Erased:
+def _verify(rooms: Rooms, done: Outcome, left: list[Trace]) -> answers_forget.Erased:
     """Write the database anew, cut its log, and search every file."""
     done.kept_by = _clear_disk(rooms)
-    done.searched = traces.search(_files(rooms), left)
+    done.searched = traces.search(_files(rooms), left) if left else None
     return receipt.of(done, ours=_ours(rooms), options=rooms.options)
 
 

@@ -8,7 +8,7 @@ from memorycore import answers, answers_story, messages, overview, reply, reply_
 from memorycore.core import history
 from memorycore.core.rooms import MOST_RESULTS, Rooms
 from memorycore.domain.memory import Memory, Target
-from memorycore.errors import HotFileError
+from memorycore.errors import HotFileError, InvalidInput
 from memorycore.govern import audit as entries
 from memorycore.hot.tier import HotTier
 from memorycore.reply_story import Known
@@ -35,12 +35,20 @@ def inspect(rooms: Rooms, memory_id: str) -> answers_story.Story:
     return reply_story.story(memory, known, rooms.options)
 
 
-def trash(rooms: Rooms) -> answers.Bin:
-    """What is in the recycle bin, newest first, and until when."""
+def trash(rooms: Rooms, reason: str = "") -> answers.Bin:
+    """What is in the recycle bin, newest first, and until when; with ``reason`` only what is there for that.
+
+    Raises:
+        InvalidInput: Nothing is there for this reason, though some are for others.
+    """
     rooms.touch()
     with rooms.db.read() as c:
         binned = memories.select(c, "binned_memories", namespaces=json.dumps(rooms.namespaces))
-    return reply.binned(binned, timedelta(days=rooms.options.trash_days))
+    wanted = [memory for memory in binned if reason in {"", memory.trash_reason}]
+    if binned and not wanted:
+        known = ", ".join(sorted({memory.trash_reason for memory in binned}))
+        raise InvalidInput(field="--reason", why="unknown value", value=reason, allowed=known)
+    return reply.binned(wanted, timedelta(days=rooms.options.trash_days))
 
 
 def audit(rooms: Rooms, target: Target | None) -> answers.Audited:

@@ -5,9 +5,10 @@ from datetime import datetime
 from itertools import islice
 from typing import Self, Unpack
 
-from memorycore import answers, answers_story, overview, reply_store
+from memorycore import answers, answers_forget, answers_story, overview, reply_store
 from memorycore.cold.local import LocalColdStore
-from memorycore.core import change, erase, history, look, recall, review, second_look, undo
+from memorycore.core import change, erase, forget_many, history, look, recall, review, second_look, undo
+from memorycore.core.forget_many import Wanted
 from memorycore.core.review import Choice
 from memorycore.core.rooms import Rooms, new_id, utc_now
 from memorycore.domain.memory import Draft, Memory, Target
@@ -167,7 +168,18 @@ class MemoryCore:
         """
         return change.forget(self.rooms, id_or_query, actor=actor, dry_run=dry_run)
 
-    def erase(self, id_or_text: str, *, actor: str, dry_run: bool = False) -> answers.Erased:
+    def forget_many(self, wanted: Wanted, *, actor: str, dry_run: bool = False) -> answers_forget.ForgottenMany:
+        """Put every active memory into the bin that holds all words of a query and passes filters.
+
+        All of it is one run of the ledger, which ``undo`` takes back as a whole. One that somebody else is changing
+        now, or whose hot file cannot be used, is skipped and named.
+
+        Raises:
+            InvalidInput: Nothing says which memories are meant.
+        """
+        return forget_many.forget_many(self.rooms, wanted, actor=actor, dry_run=dry_run)
+
+    def erase(self, id_or_text: str, *, actor: str, dry_run: bool = False) -> answers_forget.Erased:
         """Erase one memory for good, in whatever state, with every copy of its text within reach; answer a receipt.
 
         Afterwards all files of both directories are searched for the text and its vector. While another process still
@@ -181,6 +193,14 @@ class MemoryCore:
             StoreError: The database cannot be written now.
         """
         return erase.erase(self.rooms, id_or_text, actor=actor, dry_run=dry_run)
+
+    def erase_many(self, wanted: Wanted, *, actor: str, dry_run: bool = False) -> answers_forget.Erased:
+        """Erase every memory that matches, in use or not, as ``erase`` does one; at most 200.
+
+        Raises:
+            InvalidInput: Nothing says which memories are meant, or they are too many.
+        """
+        return erase.erase_many(self.rooms, wanted, actor=actor, dry_run=dry_run)
 
     def restore(self, memory_id: str, *, actor: str) -> answers.Changed:
         """Take a memory out of the bin, back to where it was; without room in its hot file it comes back cold.
@@ -247,9 +267,13 @@ class MemoryCore:
         """
         return review.decide(self.rooms, number, choice, actor=actor, dry_run=dry_run)
 
-    def trash(self) -> answers.Bin:
-        """What is in the recycle bin, newest first, and until when."""
-        return look.trash(self.rooms)
+    def trash(self, *, reason: str = "") -> answers.Bin:
+        """What is in the recycle bin, newest first, and until when; with ``reason`` only what is there for that.
+
+        Raises:
+            InvalidInput: No memory is in the bin for such a reason, but some are for others.
+        """
+        return look.trash(self.rooms, reason)
 
     def audit(self, target: Target | None = None) -> answers.Audited:
         """The health of every hot entry, read-only."""

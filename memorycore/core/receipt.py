@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from memorycore import answers, messages
+from memorycore import answers, answers_forget, messages
 from memorycore.domain.memory import Memory
 from memorycore.options import CoreOptions
 from memorycore.store.erasure import Doomed
@@ -19,28 +19,44 @@ class Outcome:
     why the files were not searched for the text.
     """
 
-    memory_id: str
+    roots: tuple[Memory, ...]
     doomed: Doomed
     removed: dict[str, int] = field(default_factory=dict[str, int])
     kept_by: str = ""
     remark: str = ""
     searched: Searched | None = None
+    trial: bool = False
 
 
-def candidates(found: answers.Changed) -> answers.Erased:
+def candidates(found: answers.Changed) -> answers_forget.Erased:
     """Nothing was erased: these are the memories that the words may have meant."""
     return {"status": "candidates", "erased": False, "candidates": found.get("candidates", [])}
 
 
-def preview(done: Outcome, memory: Memory, options: CoreOptions) -> answers.Erased:
+def nothing() -> answers_forget.Erased:
+    """No memory matches."""
+    return {"status": "nothing", "erased": False}
+
+
+def preview(done: Outcome, options: CoreOptions) -> answers_forget.Erased:
     """What would go, and which files hold the text now."""
     answer = _told(done, options)
-    answer["tier"] = "bin" if memory.state == "trashed" else "hot" if memory.residence == "hot" else "cold"
+    answer["items"] = [
+        {
+            "id": root.id,
+            "content": root.content,
+            "tier": "hot" if root.residence == "hot" else _TIERS.get(root.state, "none"),
+        }
+        for root in done.roots
+    ]
     answer["dry_run"] = True
     return answer
 
 
-def of(done: Outcome, *, ours: frozenset[Path], options: CoreOptions) -> answers.Erased:
+_TIERS: dict[str, answers.Tier] = {"active": "cold", "trashed": "bin"}
+
+
+def of(done: Outcome, *, ours: frozenset[Path], options: CoreOptions) -> answers_forget.Erased:
     """The receipt. Erased is what stands in none of our files any more; copies elsewhere are only named."""
     found = done.searched.found if done.searched else ()
     in_ours = any(path in ours for path, _ in found)
@@ -48,23 +64,27 @@ def of(done: Outcome, *, ours: frozenset[Path], options: CoreOptions) -> answers
     answer["erased"] = not done.kept_by and not in_ours
     answer["status"] = "erased" if answer["erased"] else "pending"
     if not answer["erased"]:
-        answer["finish"] = f"memorycore forget {done.memory_id} --erase"
+        answer["finish"] = f"memorycore forget {done.roots[0].id} --erase"
     return answer
 
 
-def _told(done: Outcome, options: CoreOptions) -> answers.Erased:
+def _told(done: Outcome, options: CoreOptions) -> answers_forget.Erased:
     doomed, searched = done.doomed, done.searched
-    answer: answers.Erased = {"status": "erased", "erased": False, "id": done.memory_id}
+    answer: answers_forget.Erased = {"status": "erased", "erased": False}
+    if len(done.roots) == 1:
+        answer["id"] = done.roots[0].id
+    else:
+        answer["ids"] = [root.id for root in done.roots]
     answer["removed"] = {place: count for place, count in done.removed.items() if count}
-    if doomed.ids[1:]:
-        answer["also"] = list(doomed.ids[1:])
+    if others := doomed.ids[len(done.roots) :]:
+        answer["also"] = list(others)
     if searched:
-        answer["searched"] = {"files": searched.files, "bytes": searched.size_bytes}
-        answer["remaining"] = [{"file": str(path), "form": form} for path, form in searched.found]
+        answer["searched"] = answers_forget.Searched(files=searched.files, bytes=searched.size_bytes)
+        answer["remaining"] = [answers_forget.Remaining(file=str(path), form=form) for path, form in searched.found]
         if searched.unread:
             answer["unread"] = [str(path) for path in searched.unread]
     if doomed.holders:
-        answer["held_by"] = [{"id": holder.id, "state": holder.state} for holder in doomed.holders]
+        answer["held_by"] = [answers_forget.Holding(id=one.id, state=one.state) for one in doomed.holders]
     if doomed.elsewhere:
         answer["elsewhere"] = doomed.elsewhere
     answer["reasons"] = [messages.reason(code, options.language, **facts) for code, facts in _remarks(done)]
@@ -81,6 +101,6 @@ def _remarks(done: Outcome) -> Iterator[tuple[str, dict[str, object]]]:
         yield "held_elsewhere", {"count": doomed.elsewhere}
     if done.remark:
         yield done.remark, {}
-    if done.searched and done.searched.found:
+    if not done.trial and done.searched and done.searched.found:
         yield "found_in_files", {"count": len({path for path, _ in done.searched.found})}
     yield "hash_kept", {}

@@ -45,6 +45,14 @@ class Done:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Discarded:
+    """Ids of the memories that are in the bin now, and how full their hot file is then (``used/limit``)."""
+
+    ids: frozenset[str] = frozenset()
+    usage: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Begun:
     """A memory and the intent under which its hot file is about to change."""
 
@@ -232,6 +240,28 @@ def discard(db: Database, tier: HotTier, begun: Begun, cause: Cause, *, then: Fo
         now = _fresh(c, memory)
         binned = then(c, now) if then else rows.trash(c, now, cause)
         return Done(memory=binned, usage=written.usage, event=c.last_insert_rowid())
+
+
+def discard_all(db: Database, tier: HotTier, begun: Sequence[Begun], cause: Cause) -> Discarded:
+    """As ``discard``, for several entries of one file, in one write.
+
+    Raises:
+        HotFileError: The file cannot be used now; nothing changed.
+    """
+    try:
+        written = tier.exchange([item.memory for item in begun], None, cause.at)
+    except MemoryCoreError:
+        with db.write() as c:
+            for item in begun:
+                intents.end(c, item.intent)
+        raise
+    with db.write() as c:
+        done = [item.memory.id for item in begun if intents.end(c, item.intent)]
+        for item in begun:
+            if item.memory.id in done:
+                rows.trash(c, _fresh(c, item.memory), cause)
+        _follow(c, tier, written)
+    return Discarded(ids=frozenset(done), usage=written.usage)
 
 
 @contextmanager

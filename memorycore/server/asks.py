@@ -168,6 +168,7 @@ class Update(Ask):
 class Forget(Ask):
     id: str = Field("", description="Id of the memory")
     query: str = Field("", description="Instead of an id: its whole text; other words only find candidates")
+    erase: bool = Field(default=False, description="For good, every copy, no way back; when the user asks for that")
     dry_run: DryRun = False
 
 

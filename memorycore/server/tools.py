@@ -127,6 +127,8 @@ def update(core: "MemoryCore", ask: asks.Update, caller: Caller) -> Answer:
 def forget(core: "MemoryCore", ask: asks.Forget, caller: Caller) -> Answer:
     if bool(ask.id) == bool(ask.query):
         raise InvalidInput(field="id", why="give either id or query")
+    if ask.erase:
+        return core.erase(ask.id or ask.query, actor=caller.actor, dry_run=ask.dry_run)
     return core.forget(ask.id or ask.query, actor=caller.actor, dry_run=ask.dry_run)
 
 
@@ -219,11 +221,11 @@ TOOLS: tuple[ToolSpec, ...] = (
     ),
     ToolSpec(
         name="memorycore_forget",
-        description="Move a memory to the bin, where it stays for 30 days. Give its id, or its whole text.",
+        description="Move a memory to the bin for 30 days, or erase it. Give its id, or its whole text.",
         ask=asks.Forget,
         run=forget,
         destructive=True,
-        lists=("candidates",),
+        lists=("candidates", "remaining"),
         max_bytes=asks.DEFAULT_RECALL_BYTES,
     ),
     ToolSpec(

@@ -65,27 +65,28 @@ class Doomed:
         return tuple(sorted(filter(traces.is_telling, self.texts), key=len, reverse=True))
 
 
-def look(c: apsw.Connection, memory: Memory, namespaces: Sequence[str], *, also: Iterable[str] = ()) -> Doomed:
-    """Find everything that goes with a memory: its wordings, and rows nobody uses any more that hold one of them.
+def look(c: apsw.Connection, roots: Sequence[Memory], namespaces: Sequence[str], *, also: Iterable[str] = ()) -> Doomed:
+    """Find everything that goes with memories: their wordings, and rows nobody uses any more that hold one of them.
 
     ``also``: wordings that only the caller knows, such as an entry whose secret is masked here.
     """
-    texts = dict.fromkeys((*_wordings(c, memory, namespaces), *also))
+    texts = dict.fromkeys(text for root in roots for text in _wordings(c, root, namespaces))
+    texts |= dict.fromkeys(also)
     hashes = json.dumps(sorted(map(norm_hash, texts)))
     copies = memories.select(c, "copies_of", hashes=hashes, namespaces=json.dumps(namespaces))
-    doomed = (memory, *(copy for copy in copies if copy.id != memory.id))
-    for copy in doomed[1:]:
+    known = {root.id for root in roots}
+    doomed = (*roots, *(copy for copy in copies if copy.id not in known))
+    for copy in doomed[len(roots) :]:
         texts |= dict.fromkeys(_wordings(c, copy, namespaces))
     wordings = tuple(text for text in texts if text.strip())
     seqs = json.dumps([one.seq for one in doomed])
     holders, elsewhere = _holders(c, wordings, seqs, namespaces)
-    ids = json.dumps([one.id for one in doomed])
+    counted = only_row(c, "count_kept_of", {"seqs": seqs, "ids": json.dumps([one.id for one in doomed])})
     names = ("earlier_wordings", "vectors", "ledger_lines", "edges")
-    counted = only_row(c, "count_kept_of", {"seqs": seqs, "ids": ids})
     return Doomed(
         memories=doomed,
         texts=wordings,
-        vectors=tuple(bytes(vector) for _, vector in all_rows(c, "vectors_of", {"seqs": seqs})),
+        vectors=tuple(bytes(vector) for (vector,) in all_rows(c, "vectors_of", {"seqs": seqs})),
         holders=holders,
         elsewhere=elsewhere,
         counts={"memories": len(doomed), **dict(zip(names, map(int, counted), strict=True))},

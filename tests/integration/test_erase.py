@@ -17,6 +17,8 @@ from memorycore.domain.memory import Draft, Memory
 from memorycore.domain.text import norm_hash
 from memorycore.errors import NotFound
 from memorycore.search import vector_index
+from memorycore.server.caller import Caller
+from memorycore.server.tools import BY_NAME
 from memorycore.store import all_rows, memories, vectors
 from memorycore.store.database import migrate, migrations
 from memorycore.testing import HashingEmbedder
@@ -200,7 +202,8 @@ def test_a_trial_says_what_would_go_and_changes_nothing(tmp_path: Path) -> None:
         memory_id = store(core, RULE, target="memory")
         before = home.memory_file.read_bytes()
         trial = core.erase(memory_id, actor="test", dry_run=True)
-        assert (trial.get("dry_run"), trial["erased"], trial.get("tier")) == (True, False, "hot")
+        assert (trial.get("dry_run"), trial["erased"]) == (True, False)
+        assert trial.get("items") == [{"id": memory_id, "content": RULE, "tier": "hot"}]
         assert {Path(one["file"]).name for one in trial.get("remaining", [])} >= {"MEMORY.md"}
         assert home.memory_file.read_bytes() == before
         assert core.inspect(memory_id)["state"] == "active"
@@ -328,6 +331,18 @@ def test_what_a_dead_process_left_half_written_goes_and_files_of_others_are_name
         assert (receipt["status"], left.exists()) == ("erased", False)
         assert receipt.get("remaining") == [{"file": str(foreign), "form": "text"}]
         assert foreign.exists()
+
+
+def test_the_tool_erases_only_when_it_is_told_to(tmp_path: Path) -> None:
+    with Home(tmp_path).core() as core:
+        memory_id, caller = store(core, WHOLE), Caller(name="agent", session_id="s")
+        tool = BY_NAME["memorycore_forget"]
+        assert tool.run(core, tool.ask(id=memory_id), caller)["status"] == "trashed"
+        trial = tool.run(core, tool.ask.model_validate({"id": memory_id, "erase": True, "dry_run": True}), caller)
+        assert (trial["dry_run"], core.inspect(memory_id)["state"]) == (True, "trashed")
+        receipt = tool.run(core, tool.ask.model_validate({"query": WHOLE, "erase": True}), caller)
+        assert (receipt["status"], receipt["erased"], receipt["id"]) == ("erased", True, memory_id)
+        assert len(json.dumps(receipt)) < 600
 
 
 def reader_of(database: Path) -> "subprocess.Popen[str]":

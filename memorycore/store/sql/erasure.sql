@@ -32,7 +32,7 @@ SELECT 1 FROM archive_text WHERE instr(tokens, :tokens) > 0 LIMIT 1;
 SELECT old_text, new_text FROM hot_intent WHERE memory_id = :memory_id AND namespace = :namespace;
 
 -- name: vectors_of
-SELECT id, vector FROM embedding WHERE memory_seq IN (SELECT value FROM json_each(:seqs));
+SELECT vector FROM embedding WHERE memory_seq IN (SELECT value FROM json_each(:seqs));
 
 -- name: count_kept_of
 SELECT

@@ -86,3 +86,22 @@ LIMIT 1;
 -- name: take_hands_back
 DELETE FROM hands_off
 WHERE namespace = :namespace AND memory_id IN (:memory_id, :own_hash) AND norm_hash = :norm_hash;
+
+-- name: memories_matching
+-- Everything that matches, also what is not valid yet or any more, and what belongs to one session.
+SELECT m.*, (SELECT json_group_array(ref) FROM memory_ref WHERE memory_seq = m.seq) AS refs
+FROM memory m
+WHERE m.namespace IN (SELECT value FROM json_each(:namespaces)) AND m.state <> 'purged'
+  AND (:in_use = 0 OR m.state = 'active')
+  AND (:kind = '' OR m.kind = :kind) AND (:policy = '' OR m.policy = :policy)
+  AND (:target = '' OR m.target = :target) AND (:tier = '' OR (m.residence = 'hot') = (:tier = 'hot'))
+  AND (:session_id = '' OR m.session_id = :session_id) AND (:author = '' OR m.author = :author)
+  AND (:since IS NULL OR ifnull(m.occurred_at, m.created_at) >= :since)
+  AND (:until IS NULL OR ifnull(m.occurred_at, m.created_at) <= :until)
+  AND (:tagged = 0 OR m.tags <> '[]')
+  AND (:match = '' OR m.seq IN (
+    SELECT rowid FROM memory_text WHERE memory_text MATCH :match
+    UNION ALL
+    SELECT rowid FROM archive_text WHERE archive_text MATCH :match
+  ))
+ORDER BY m.seq;
