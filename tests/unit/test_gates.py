@@ -146,6 +146,78 @@ def test_the_lists_and_the_check_digits_load_only_when_they_are_needed() -> None
     assert ran.stdout.split() == ["0", "False"]
 
 
+@pytest.mark.parametrize(
+    ("text", "secret"),
+    [
+        ("the pin is 7391", ["7391"]),
+        ("Our pin: 7391", ["7391"]),
+        ("door code 4417 and alarm code 9902", ["4417", "9902"]),
+        ("backup codes (12 digits, printed 2026-08-15): 8f2k-71qd, 2027, 0m4z-93ab", ["8f2k-71qd", "0m4z-93ab"]),
+        ("助记词：" + " ".join("春夏秋冬东西南北金木水火"), [" ".join("春夏秋冬东西南北金木水火")]),
+        ("passphrase is copper kettle rainy harbour", ["copper kettle rainy harbour"]),
+        ("the old password was Kiln-2291, the new one is Kiln-2292", ["Kiln-2291", "Kiln-2292"]),
+        ("口令：青花瓷2027。", ["青花瓷2027"]),
+        ("password: **Kiln-2291**", ["Kiln-2291"]),
+        ("log in as admin / Kiln-2291", ["Kiln-2291"]),
+        ("totp secret " + "mzxw6ytb" * 4, ["mzxw6ytb" * 4]),
+    ],
+)
+def test_a_value_is_heard_in_many_wordings(text: str, secret: list[str]) -> None:
+    assert spans(text, secrets.find(text)) == secret
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Pin numpy to 2026.1 for now.", "The PIN has 4 digits.", "Changed the PIN in 2019.", "pin the thread",
+        "Door code changed on 2026-08-15.", "The password is changed every 90 days.", "the password of admin42 expired",
+        "Passwords need 14 characters.", "backup codes: see vault", "seed phrase: in the safe",
+        "recovery code 12 digits",         "seed phrase storage", "token: 4096", "api key = process.env.KEY", "secret: op://vault/db", "the key is Ctrl+K",
+        "The API token is checked in commit 3fa9c1e2b4d5a6f7.", "publicKey = 9Cnzj4p4WGeKLs1Pt8QuKUpRKfFLfRYC",
+        "postgres://user:password@localhost/db", "Basic realm=", "totp code flow", "cookie: theme=dark; lang=en",
+        "パスポートの期限", "密码学从第 3 章开始", "2fa seed is on paper", "credentials for the vault: ask Tom",
+    ],
+)  # fmt: skip
+def test_talk_about_secrets_is_no_secret(text: str) -> None:
+    assert secrets.find(text) == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [
+        ("dowód osobisty ABA300000", ["ABA300000"]),
+        ("账户：银行账号 6013 8222 0001 2345", ["6013 8222 0001 2345"]),
+        ("Order 5512 is late, call 202-555-0143", ["202-555-0143"]),
+        ("My number is 0761 1234567", ["0761 1234567"]),
+        ("07700 900123 is her mobile", ["07700 900123"]),
+        ("0761 1234567 (phone of the vet)", ["0761 1234567"]),
+        ("write to kim (at) post (dot) test", ["kim (at) post (dot) test"]),
+        ("carte d'identité 880692310285", ["880692310285"]),
+    ],
+)
+def test_a_number_is_known_by_the_word_beside_it(text: str, number: list[str]) -> None:
+    assert spans(text, personal.find(text)) == number
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "ISBN number 978-3-16-148410-0", "The order 4111 1111 1111 1111 was packed.", "Invoice 123-45-6789",
+        "call stack depth 1000000", "Phone 2026-08-15", "13800452217 is an order", "scp kim@host.test:/tmp/x .",
+        "passport: required since 2026", "bank account since 2019-08-15", "hotline 400-820-8820",
+        "id number 000000000", "0761 1234567. Phone him later", "DE00 0000 0000 0000 0000 00", "postgres://app:pw1234@db.internal.test/x",
+    ],
+)  # fmt: skip
+def test_numbers_of_things_are_nobody_s(text: str) -> None:
+    assert personal.find(text) == ()
+
+
+def test_what_two_gates_found_in_one_place_is_masked_once() -> None:
+    first = Finding(gate="pii", rule="email", start=3, end=20)
+    second = Finding(gate="secret", rule="url_password", start=8, end=20)
+    assert mask("at kim@lantern.test.x", [first, second]) == "at [personal data: e-mail]x"
+
+
 FLOODS = [
     "a", "1", "12 ", "1-", "password ", "password is ", "pw:", "password=", "sk-.", "-eyJ", "a://b:", "a@a.a.",
     "密码是", "-----BEGIN PRIVATE KEY-----\n", "backup codes ", "cookie: a=b;", "?key=a&", "[", '"', "{{", "1 1 1 ",

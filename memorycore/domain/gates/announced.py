@@ -136,8 +136,6 @@ def value_at(plain: Plain, start: int, *, digits: bool = False) -> Value | None:
     """
     text = plain.text
     while text.startswith("**", start) or text[start : start + 1] in _NO_START:
-        if start >= len(text):
-            return None
         start += 2 if text.startswith("**", start) else 1
     if closers := _CLOSERS.get(text[start : start + 1]):
         line_end = text.find("\n", start, start + _LONGEST_QUOTE)

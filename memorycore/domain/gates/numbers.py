@@ -16,6 +16,7 @@ _REACH = 60
 _BEHIND = 20
 _ACCOUNT_REACH = 30
 _BREAK = re.compile(r"[。！？;；]|[.!?]\s+(?=[A-Z\u4e00-\u9fff])|\n\s*\n")
+_IS_A = re.compile(r"\s*(?:is|was|=|是|为|は|est|ist|es|\()?\s*(?:an?|the|our|my|une?|eine?|一个|个)?\s*", re.IGNORECASE)
 _OTHER_NUMBER = re.compile(r"\d{3}")
 _CARD = re.compile(
     r"(?<![\w.+-])(?<![A-Z]{2}\d\d )(?:\d{4}([ -]?)\d{4}\1\d{4}\1\d{1,4}(?:\1\d{1,3})?|3[47]\d{2}([ -]?)\d{6}\2\d{5}"
@@ -83,8 +84,12 @@ class Page:
         for label in self.labels[bisect_left(self.ends, end) :]:
             if label.start > end + _BEHIND:
                 break
-            if label.start >= end and not _BREAK.search(self.text[end : label.start]):
-                return label if label.kind != "against" else None
+            between = self.text[end : label.start + 1]
+            if label.start < end or _BREAK.search(between):
+                continue
+            # "138… is an order", but not "138…, who packs the orders".
+            if label.kind != "against" or _IS_A.fullmatch(between[:-1]):
+                return label
         return None
 
     def against(self, span: Span) -> bool:
@@ -119,7 +124,7 @@ def identities(page: Page, shapes: tuple[Shape, ...], any_identity: frozenset[st
             label = page.announces(*match.span())
             announced = label is not None and label.word in fitting
             sure = shape.sure and (label is None or label.kind != "against")
-            if (sure or announced) and is_valid(shape.check, match.group()):
+            if (sure or announced) and len(set(match.group())) > 1 and is_valid(shape.check, match.group()):
                 yield shape.rule, match.span()
 
 

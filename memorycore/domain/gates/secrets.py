@@ -100,7 +100,11 @@ def _matches(text: str) -> Iterator[tuple[str, Span]]:
 
 
 def _merged(text: str, found: list[tuple[str, Span]]) -> list[tuple[str, Span]]:
-    """One finding for what overlaps, as wide as all of it, named by the first that saw it."""
+    """One finding for what overlaps, named by the first that saw it, as wide as all of it.
+
+    Only the guess of a label does not widen a key that has ended, as in "password=KEY@host".
+    """
+    labels = vocabulary("secret_labels")["labels"]
     merged: list[tuple[str, Span]] = []
     for rule, (start, end) in sorted(found, key=lambda item: item[1][0]):
         if not merged or start >= merged[-1][1][1]:
@@ -109,6 +113,6 @@ def _merged(text: str, found: list[tuple[str, Span]]) -> list[tuple[str, Span]]:
         name, (first, stop) = merged[-1]
         if name == _LOOSE:
             merged[-1] = (rule, (start, end))
-        elif rule != _LOOSE and end > stop and _TAIL.fullmatch(text, stop, end):
+        elif rule != _LOOSE and end > stop and (rule not in labels or _TAIL.fullmatch(text, stop, end)):
             merged[-1] = (name, (first, end))
     return merged
