@@ -6,14 +6,14 @@ import threading
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+import apsw
+
 from memorycore.search.rows import Rows
 from memorycore.search.vectors import Matrix
 from memorycore.store.vectors import known_fingerprint
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
-
-    import apsw
 
     from memorycore.embed import Calibration, EmbeddingService
     from memorycore.store import Database
@@ -38,9 +38,12 @@ class LivingIndex:
     def current(self, c: apsw.Connection, *, past: bool = False) -> Generator[Rows]:
         """The columns as they stand in the snapshot of ``c``, for one question; ``past``: of what is superseded too.
 
-        Not inside a write transaction: what is rolled back would stay here.
+        Inside a write transaction they stay as they are: what is rolled back would else be kept.
         """
         with self._lock:
+            if not past and self._version >= 0 and c.txn_state() == apsw.SQLITE_TXN_WRITE:
+                yield self._rows
+                return
             # The version is taken before the look at the store: what is committed in between is read now or next time.
             version = self._db.data_version()
             if version != self._version:

@@ -1,15 +1,21 @@
 """Looking back: what held at a time, in the wording of that time, and what has been superseded since."""
 
+import json
 from collections.abc import Generator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from memorycore import answers
 from memorycore.core import MemoryCore, RecallFilters
 from memorycore.domain.memory import Draft
+from memorycore.server.boundary import answer_tool
+from memorycore.server.caller import caller
+from memorycore.server.desk import Desk
+from memorycore.server.tools import BY_NAME
 from tests.command_line import CommandLine
 from tests.homes import START, Home
 
@@ -124,3 +130,24 @@ def test_the_command_looks_back(mc: CommandLine) -> None:
     shown = mc("recall", "seat of the company", "--as-of", "2024-06-01").out
     assert "from 2024-01-01" in shown
     assert mc("recall", "seat", "--include", "everything", "--json").answer["code"] == "invalid_input"
+
+
+def test_the_tool_looks_back_and_names_the_words_that_it_knows(tmp_path: Path) -> None:
+    desk = Desk(lambda: MemoryCore.open(Home(tmp_path).options, long_lived=True), language="en")
+
+    def ask(**arguments: object) -> dict[str, Any]:
+        return json.loads(answer_tool(desk, BY_NAME["memorycore_recall"], arguments, caller("test")))
+
+    with desk.core() as core:
+        core.remember(Draft(content=OLD, importance=0.5, valid_from=START - timedelta(days=90)), actor="test")
+        core.remember(Draft(content=NEW, importance=0.5), actor="test")
+    try:
+        question = "staging database port"
+        assert [item["content"] for item in ask(query=question)["results"]] == [NEW]
+        assert [item["content"] for item in ask(query=question, as_of="2026-01-05")["results"]] == [OLD]
+        for words in (["superseded"], "superseded", '["superseded"]'):
+            both = ask(query=question, include=words)["results"]
+            assert [item.get("state") for item in both] == [None, "superseded"]
+        assert "superseded" in ask(query=question, include=["binned"])["message"]
+    finally:
+        desk.close(grace_s=1)
