@@ -24,7 +24,7 @@ BATCH = 8
 def judge_waiting(rooms: Rooms, *, limit: int = BATCH) -> int:
     """Judge memories that were stored before their vector was there, now by meaning too; how many were looked at.
 
-    Only against what was stored before them: of two that wait, the later one is judged.
+    What was stored after one of them could not see its meaning, and is judged against it as well.
     """
     name = rooms.embedding.fingerprint(0)
     if name is None:
@@ -56,17 +56,24 @@ def _judge(rooms: Rooms, memory: Memory, number: int, name: str) -> None:
 
 
 def judge_now(rooms: Rooms, memory: Memory) -> None:
-    """Judge a memory that comes into use late, by its words, against what was stored before it."""
+    """Judge a memory that comes into use late, by its words."""
     _judge_beside(rooms, memory, Scouted())
 
 
 def _judge_beside(rooms: Rooms, memory: Memory, scouted: Scouted) -> None:
+    """Judge a memory against what came before it, and what came after it against the memory."""
     with rooms.db.read() as c:
-        near = [(item.memory, item.likeness) for item in neighbours(c, memory, scouted) if item.memory.seq < memory.seq]
         joined = {edge.src if edge.dst == memory.id else edge.dst for edge in edges.of(c, memory.id, rooms.namespaces)}
-        fresh = [(old, likeness) for old, likeness in near if old.id not in joined]
-        decision = decide(c, memory, fresh, untrusted="untrusted" in memory.flags)
-    _draw(rooms, memory, decision)
+        near = [item for item in neighbours(c, memory, scouted) if item.memory.id not in joined]
+        earlier = [(item.memory, item.likeness) for item in near if item.memory.seq < memory.seq]
+        decisions = [(memory, decide(c, memory, earlier, untrusted="untrusted" in memory.flags))]
+        for item in near:
+            later = item.memory
+            if later.seq > memory.seq and later.state == "active":
+                beside = [(memory, item.likeness)]
+                decisions.append((later, decide(c, later, beside, untrusted="untrusted" in later.flags)))
+    for newer, decision in decisions:
+        _draw(rooms, newer, decision)
 
 
 def _draw(rooms: Rooms, memory: Memory, decision: Decision) -> None:
