@@ -18,6 +18,7 @@ _SCRIPT_WITHOUT_BLANKS = re.compile("[\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af]")
 _NAMES_WHAT = re.compile(
     r"(?:\b(?:for|of|on|at|by|from|user|host|für|von|auf|bei|de|du|pour|sur|del|para|server)|的|用户|の|주소)\s*$"
 )
+_SENT_CODE = re.compile(r"[A-Z0-9]{3,5}-[A-Z0-9]{3,5}")
 _YEAR = re.compile(r"(?:19|20)\d\d")
 _PIN_LENGTHS = range(3, 11)
 _TYPED_BESIDE, _TYPED_NEAR, _TYPED_SHORTEST, _QUOTE_LONGEST = 6, 8, 4, 64
@@ -81,7 +82,8 @@ def _accepts_before(label: Label, text: str) -> bool:
 def _accepts_digits(plain: Plain, label: Label, tie: Tie, value: Value) -> bool:
     digits = re.sub(r"[ *#-]", "", value.text)
     if not digits.isdigit():
-        return label.kind != "opening" and _accepts_typed_code(label, tie, value.text)
+        sent = label.kind == "one_time" and tie != "near" and bool(_SENT_CODE.fullmatch(value.text))
+        return sent or (label.kind != "opening" and _accepts_typed_code(label, tie, value.text))
     dated = _YEAR.match(value.text) and "-" in value.text
     if len(digits) not in _PIN_LENGTHS or is_amount(plain, value.end) or _is_year(plain, value) or dated:
         return False

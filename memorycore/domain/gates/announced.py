@@ -51,10 +51,13 @@ _JOIN = re.compile(
     r"(?:(?:the\s+)?(?:new|old|other|second|next|previous|current|neue|alte|nouveau|ancien|nueva|vieja|新|旧|新的|旧的)\s*"
     r"(?:one|password|pw|passwort|密码|密碼)?\s*(?:is|was|ist|war|est|es|era|是|为|改成)\s*)?"
 )
+_FROM = re.compile(
+    rf"(?:\b(?:from|von|de|del)\s+|从\s*|由\s*)[\"'`“「]?([{_SIGN}]{{4,64}})[\"'`”」]?\s*(?:to|auf|zu|à|a|改成|改为|换成|换为|变成|到)\s*[\"'`“「]?$"
+)
 _BEFORE = re.compile(
     r"[\"'`”’»」』】]?(?:"
     r"\s+(?:is|was|=|as|for|be|est|comme|ist|als|es|como|será)\s+(?:[^\W\d_][\w'’-]*\s+){0,5}(?:[A-Za-z]{1,20}[-_])?"
-    r"|\s*(?:是|就是|作为|作為|当作|當作|当|為|为|做)[^，。,.;\n]{0,18}|\s*(?:が|を|は)[^、。\n]{0,18}"
+    r"|\s*[,，]?\s*(?:这个?|那个?)?(?:是|就是|作为|作為|当作|當作|当|為|为|做)[^，。,.;\n]{0,18}|\s*(?:が|を|は)[^、。\n]{0,18}"
     r"|\s*(?:이|가|을|를|은|는)\s?[^,.\n]{0,18}|\s*[(（]\s*)$"
 )
 
@@ -103,12 +106,12 @@ def behind(plain: Plain, end: int, stop: int) -> Iterator[tuple[Tie, Value]]:
     assigned = _ASSIGNED.match(text, end)
     if assigned and (value := value_at(plain, assigned.end(), digits=True)):
         yield "assigned", value
-    for place in said_places(text, end, stop):
-        if value := value_at(plain, place, digits=True):
-            yield "said", value
     blank = _BLANK.match(text, end)
     if blank and (value := value_at(plain, blank.end(), digits=True)):
         yield "beside", value
+    for place in said_places(text, end, stop):
+        if value := value_at(plain, place, digits=True):
+            yield "said", value
     for candidate in islice(_CANDIDATE.finditer(text, end, stop), _NEAR_PLACES):
         if value := value_at(plain, candidate.start()):
             yield "near", value
@@ -118,6 +121,13 @@ def beside(plain: Plain, end: int) -> Value | None:
     """A further value right behind one: "X or Y", "X, new one is Y"."""
     join = _JOIN.match(plain.text, end)
     return value_at(plain, join.end()) if join else None
+
+
+def replaced(plain: Plain, start: int) -> Value | None:
+    """The value that another one, which begins at ``start``, takes the place of: "from X to Y"."""
+    first = max(0, start - _BEFORE_REACH)
+    change = _FROM.search(plain.text, first, start)
+    return trimmed(plain, change.start(1), change.end(1)) if change else None
 
 
 def before(plain: Plain, start: int) -> Value | None:

@@ -11,8 +11,19 @@ from functools import cache
 
 from memorycore.domain.gates import values
 from memorycore.domain.gates.acceptance import accepts, is_amount, names_public
-from memorycore.domain.gates.announced import REACH, Value, before, behind, beside, said_places, trimmed, whole, window
-from memorycore.domain.gates.disguise import Plain, Span
+from memorycore.domain.gates.announced import (
+    REACH,
+    Value,
+    before,
+    behind,
+    beside,
+    replaced,
+    said_places,
+    trimmed,
+    whole,
+    window,
+)
+from memorycore.domain.gates.disguise import BLOT, Plain, Span
 from memorycore.domain.gates.labels import Label, find_labels, lower, names_other, value_part
 
 # Kinds of label that make any random value in the text suspect.
@@ -24,7 +35,7 @@ _PUBLIC_REACH = 20
 _CODES_REACH = 600
 _COOKIE_REACH = 4000
 _CODE_DIGITS = 6
-_SEED_LETTERS = 24
+_SEED_SIGN = re.compile(r"[2-7]")
 _TYING = frozenset(":=\"'`“「«")
 _ENDING = frozenset(("", "\n", ".", '"', "'", "`", "”", "」", "»", " "))
 _CODE = re.compile(
@@ -32,6 +43,7 @@ _CODE = re.compile(
     r"|(?=[A-Za-z-]{0,40}\d)[A-Za-z0-9]{3,}(?:-[A-Za-z0-9]{3,}){0,8}"
     r"|[A-Za-z0-9]{4,6}(?:-[A-Za-z0-9]{4,6}){1,7})(?![\w-])"
 )
+_LETTER_GROUPS = re.compile(r"(?<![\w-])[a-z]{4}(?:([ -])[a-z]{4})(?:\1[a-z]{4}){2}(?![\w-])")
 _BASE32 = re.compile(
     r"(?<![\w-])(?:[A-Z2-7]{4}(?:[ -]?[A-Z2-7]{4}){2,15}[A-Z2-7]{0,4}=*|[a-z2-7]{4}(?:[ -]?[a-z2-7]{4}){3,15})(?![\w-])"
 )
@@ -39,7 +51,7 @@ _PHRASE_TIE = re.compile(
     r"[^.\n]{0,40}?(?:[:=\"'`“「«]|\b(?:is|are|est|ist|es|lautet)|是|为|為|は|는|은)[\s:]*[\"'`“「«]?\s?"
 )
 _LATIN_WORDS = re.compile(
-    r"(?:\d{1,2}[.)] ?)?[a-zà-ÿ]{2,12}(?:(?:[ ,]|, |\n|\s?\d{1,2}[.)] ?){1,2}[a-zà-ÿ]{2,12}){2,24}"
+    r"(?:\d{1,2}[.)] ?)?[a-zà-ÿ]{1,12}(?:(?:[ ,]|, |\n|\s?\d{1,2}[.)] ?){1,2}[a-zà-ÿ]{1,12}){2,24}"
 )
 _HAN_WORDS = re.compile(r"[\u4e00-\u9fff](?: [\u4e00-\u9fff]){11,23}(?! ?[\u4e00-\u9fff])")
 _PHRASE_LENGTHS = frozenset({12, 13, 15, 18, 20, 21, 24, 25})
@@ -48,7 +60,7 @@ _COOKIE_PART = re.compile(r"([\w.-]+)=([^;\s\"',]+)")
 _COOKIE_SHORTEST = 12
 _PAIR = re.compile(
     r"[ \t:=]{0,3}[\"'`“「]?([\w.@+-]{2,40})[\"'`”」]?"
-    r"(?:[ \t]*[/|:,，、][ \t]*|[ \t]+)[\"'`“「]?(?=([!#-&(-_a-~]{5,64}))"
+    r"(?:[ \t]*[/|:,，、][ \t]*|[ \t]+(?:(?:and|with|und|mit|et|y|和|と)[ \t]+)?)[\"'`“「]?(?=([!#-&(-_a-~]{5,64}))"
 )
 _PAIR_SHORTEST = 6
 _PAIR_SIGN = re.compile(r"[!@#$%^&*+=?~]")
@@ -66,6 +78,13 @@ class _Surroundings:
     network_keys: frozenset[str]
 
 
+def _word_pattern(word: str) -> str:
+    """A word with its edges; ``*`` stands for the rest of a compound, and other scripts have no edges."""
+    if word >= "\u2e80":
+        return re.escape(word)
+    return rf"{re.escape(word[1:])}\b" if word[0] == "*" else rf"\b{re.escape(word)}\b"
+
+
 @cache
 def _surroundings() -> _Surroundings:
     known = values.label_words()
@@ -76,10 +95,8 @@ def _surroundings() -> _Surroundings:
         other=frozenset(around["other_after"]),
         other_cjk=tuple(word for word in around["other_after"] if word >= "\u2e80"),
         public=tuple(around["public_part"]),
+        openers=re.compile("|".join(_word_pattern(word) for word in around["openers"])),
         network_keys=frozenset(around["network_keys"]),
-        openers=re.compile(
-            "|".join(re.escape(word) if word >= "\u2e80" else rf"\b{re.escape(word)}\b" for word in around["openers"])
-        ),
     )
 
 
@@ -146,6 +163,10 @@ def _values(plain: Plain, label: Label, end: int, stop: int) -> Iterator[Value]:
     match label.kind:
         case "codes":
             yield from _codes(plain, end)
+        case "app_password":
+            groups = _LETTER_GROUPS.search(plain.text, end, stop)
+            found = [Value(start=groups.start(), end=groups.end(), text=groups.group())] if groups else []
+            yield from found or _single(plain, replace(label, kind="password"), end, stop)
         case "phrase":
             yield from _phrases(plain, end)
         case "second_factor":
@@ -164,6 +185,8 @@ def _values(plain: Plain, label: Label, end: int, stop: int) -> Iterator[Value]:
 def _single(plain: Plain, label: Label, end: int, stop: int) -> Iterator[Value]:
     """The one value of a label, behind it or before it. A placeholder in its place settles that there is none."""
     for tie, value in behind(plain, end, stop):
+        if BLOT in value.text:
+            return
         if (label.glued and tie != "assigned") or (tie == "near" and label.kind not in _NEAR_KINDS):
             break
         if accepts(plain, label, tie, value):
@@ -176,10 +199,14 @@ def _single(plain: Plain, label: Label, end: int, stop: int) -> Iterator[Value]:
         value = before(plain, label.start)
         if value and accepts(plain, label, "before", value):
             yield value
+            yield from _further(plain, label, value)
 
 
 def _further(plain: Plain, label: Label, value: Value) -> Iterator[Value]:
     """More values of the same label: "X or Y", "old one X, new one Y"."""
+    former = replaced(plain, value.start)
+    if former and accepts(plain, label, "beside", former):
+        yield former
     more = beside(plain, value.end) if label.kind in _BEFORE_KINDS else None
     while more and accepts(plain, label, "beside", more) and values.is_mixed(more.text):
         yield more
@@ -230,9 +257,7 @@ def _seeds(plain: Plain, end: int, stop: int) -> Iterator[Value]:
     seed = _BASE32.search(plain.text, end, end + REACH)
     if not seed:
         yield from _single(plain, Label(kind="key", word="seed", start=end, end=end), end, stop)
-    elif (re.search(r"[2-7]", seed.group()) or len(seed.group()) >= _SEED_LETTERS) and not values.is_placeholder(
-        seed.group()
-    ):
+    elif (_SEED_SIGN.search(seed.group()) or seed.group().isupper()) and not values.is_placeholder(seed.group()):
         yield Value(start=seed.start(), end=seed.end(), text=seed.group())
 
 
@@ -249,20 +274,23 @@ def _cookies(plain: Plain, end: int) -> Iterator[Value]:
 
 def _pairs(plain: Plain, label: Label, end: int, stop: int) -> Iterator[Value]:
     """A name and a password beside each other: ``admin / Kiln-2291``."""
-    if label.word in {"admin", "root"}:
-        places = [label.start]
-    else:
-        places = [end, *said_places(plain.text, end, stop)] if label.kind == "login" else [end]
-    pair = next((match for place in places if (match := _PAIR.match(plain.text, place))), None)
-    value = trimmed(plain, pair.start(2), pair.end(2)) if pair else None
-    if not pair or not value or len(value.text) < _PAIR_SHORTEST:
-        return
+    behind_it = [end, *said_places(plain.text, end, stop)]
+    for place in [label.start] if label.word in {"admin", "root"} else behind_it:
+        pair = _PAIR.match(plain.text, place)
+        value = trimmed(plain, pair.start(2), pair.end(2)) if pair else None
+        if pair and value and _is_pair(plain, label, pair, value):
+            yield value
+            return
+
+
+def _is_pair(plain: Plain, label: Label, pair: re.Match[str], value: Value) -> bool:
+    """Whether the second of two words is a password: by a sign that words lack, or by how the two are written."""
     split = plain.text[pair.end(1) : value.start]
-    named = label.kind == "login" and split in {":", "/"}
-    sure = bool(_PAIR_SIGN.search(value.text)) or named or ("/" in split and split != split.strip(" "))
-    login = Label(kind="password", word=label.word, start=label.start, end=label.end)
-    if sure and accepts(plain, login, "beside", value) and not values.is_plain_fact(value.text):
-        yield value
+    named = label.kind == "login" and (split in {":", "/"} or "@" in pair.group(1))
+    written = "/" in split and split != split.strip(" ")
+    login = replace(label, kind="password")
+    sure = named or written or bool(_PAIR_SIGN.search(value.text))
+    return sure and len(value.text) >= _PAIR_SHORTEST and accepts(plain, login, "beside", value)
 
 
 def _random_values(plain: Plain) -> Iterator[tuple[str, Span]]:

@@ -16,7 +16,9 @@ _REACH = 60
 _BEHIND = 20
 _ACCOUNT_REACH = 30
 _BREAK = re.compile(r"[。！？;；]|[.!?]\s+(?=[A-Z\u4e00-\u9fff])|\n\s*\n")
-_IS_A = re.compile(r"\s*(?:is|was|=|是|为|は|est|ist|es|\()?\s*(?:an?|the|our|my|une?|eine?|一个|个)?\s*", re.IGNORECASE)
+_IS_A = re.compile(
+    r"\s*(?:is|was|=|是|为|は|est|ist|es|\()?\s*(?:an?|the|our|my|une?|eine?|一个|个)?\s*", re.IGNORECASE
+)
 _OTHER_NUMBER = re.compile(r"\d{3}")
 _CARD = re.compile(
     r"(?<![\w.+-])(?<![A-Z]{2}\d\d )(?:\d{4}([ -]?)\d{4}\1\d{4}\1\d{1,4}(?:\1\d{1,3})?|3[47]\d{2}([ -]?)\d{6}\2\d{5}"

@@ -36,7 +36,9 @@ _LONGEST_PLAIN, _LONGEST_HAN = 32, 10
 _STRONG_SIGN = re.compile(r"[!@#$%^&*+=?~|\\]")
 _KEY_CHARS = re.compile(r"[A-Za-z0-9+/=_.~:%$!@#*-]+")
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
-_GROUPED = re.compile(r"(?=.*\d)[A-Z0-9]{4,7}(?:-[A-Z0-9]{4,7}){3,}")
+_GROUPED = re.compile(
+    r"(?=.*\d)(?:[A-Z0-9]{4,7}(?:-[A-Z0-9]{4,7}){3,}|(?=(?:.*\d){4})[a-z0-9]{4,6}(?:-[a-z0-9]{4,6}){3,})"
+)
 _HEX = re.compile(r"[0-9a-fA-F]+")
 _PARTS = re.compile(r"[-_./:]")
 _MIXED_PART = re.compile(r"\d.*[A-Za-z]|[A-Za-z].*\d")
