@@ -49,7 +49,10 @@ ALWAYS_READ = 2
 MOST_PLACES = 3_000
 # Fewer shared words, or less likeness, and the judge has nothing to compare.
 LEAST_WORDS = 0.2
-LEAST_LIKENESS = 0.25
+LEAST_LIKENESS = 0.45
+# Of those that share no words worth mentioning: in a large store something is always somewhat alike, and each costs a
+# verdict. On the public pairs four lose nothing.
+MOST_BY_MEANING = 4
 # A process that does not live long holds this many vectors in memory at most; beyond, it asks the index.
 MOST_HELD = 200_000
 _STEM = 6
@@ -166,6 +169,8 @@ def neighbours(
     shared = {seq: _shared(words, text) for seq, (text, _) in found.items()}
     ways: dict[int, Way] = {seq: way for seq in found if (way := _way(shared[seq], alike.get(seq))) is not None}
     near = sorted(ways, key=lambda seq: (-_nearness(shared[seq], alike.get(seq)), -seq))
+    only_alike = [seq for seq in near if ways[seq] == "meaning"][MOST_BY_MEANING:]
+    near = [seq for seq in near if seq not in only_alike]
     chosen = [seq for seq in near if found[seq][1]][:limit] + [seq for seq in near if not found[seq][1]][:archived]
     rows = memories.by_seq(c, chosen, (memory.namespace,))
     return [
