@@ -4,11 +4,13 @@ import re
 from dataclasses import dataclass
 
 from memorycore.domain.cues import Hit, Reading, Span
+from memorycore.domain.mood import describes_defect
 
 STATUS_MAX_WIDTH = 90
 _NEGATION_REACH_WORDS = 3
 _BEFORE_CHARS = 8
 _PLACE_NEAR_CHARS = 30
+_NAME_MAX_CHARS = 16
 _TICKET_NEAR_CHARS = 2
 
 _LASTING = re.compile(
@@ -19,8 +21,13 @@ _NUMBER = re.compile(
     r"(?<![a-z])\d(?:[\d.,:]*\d)?|[一二三四五六七八九十百千万两]+(?=[个台条间只名位元块斤公百千万年月天周折张])"
 )
 _PARTICIPLE = re.compile(r"[a-z]{3,}ed")
+_TICKED = re.compile(r"^\s*[-*+]\s*\[[x✓✔]\]", re.MULTILINE)
+_ERROR = re.compile(r"error|erreur|fehler|错误|报错|エラー|오류")
 _CLOCK = re.compile(r"\d{1,2}:\d\d")
-_SHIPPED_TO = re.compile(r"\s*(?:the )?(?:prod|production|staging|main|master|live|生产|线上|主干|主分支)\b")
+_SHIPPED_TO = re.compile(
+    r"\s*(?:the )?(?:prod|production|staging|main|master|live"
+    r"|生产|线上|主干|主分支|测试环境|预发|测试服|开发环境|正式环境)"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +55,7 @@ def find_completion(reading: Reading) -> Completion:
     """Look for what is finished, pending and dated in a text."""
     days = reading.of("date", "day")
     done = [hit for hit in reading.of("completed", "chore", "ended") if _holds(reading, hit, dated=bool(days))]
-    done = done or _closing_participles(reading)
+    done = _ticked(reading) or done or _closing_participles(reading)
     if done:
         days = days or reading.of("weekday")
     dated = days[0].word if days else ""
@@ -69,10 +76,19 @@ def _closing_participles(reading: Reading) -> list[Hit]:
     unfit = reading.lexicon.list("no_completion_after")
     found: list[Hit] = []
     for span in reading.clauses if unfit else ():
-        words = [token for token in reading.tokens if span[0] <= token.start < span[1] and token.word[0].isalnum()]
+        words = [token for token in reading.tokens_in(span) if token.word[0].isalnum()]
         if len(words) > 1 and _PARTICIPLE.fullmatch(words[-1].word) and words[-2].word not in unfit:
             found.append(Hit("completed", words[-1].word, words[-1].start, words[-1].end, first=False))
     return [hit for hit in found if _holds(reading, hit, dated=False)]
+
+
+def _ticked(reading: Reading) -> list[Hit]:
+    """A list whose boxes are all ticked is a list of finished chores."""
+    boxes = list(_TICKED.finditer(reading.text))
+    lines = [line for line in reading.text.splitlines() if line.strip()]
+    if not boxes or len(boxes) < len(lines):
+        return []
+    return [Hit("chore", box.group().strip(), box.start(), box.end(), first=True) for box in boxes]
 
 
 def _holds(reading: Reading, hit: Hit, *, dated: bool) -> bool:
@@ -101,7 +117,7 @@ def _surely_ended(reading: Reading, hit: Hit, before: str, *, dated: bool) -> bo
 
 def _holds_in_words(reading: Reading, hit: Hit) -> bool:
     span = reading.clause_of(hit)
-    before = [token.word for token in reading.tokens if span[0] <= token.start < hit.start]
+    before = [token.word for token in reading.tokens_in((span[0], hit.start))]
     negations = {negation.word for negation in reading.within(span, "negation")}
     if negations.intersection(before[-_NEGATION_REACH_WORDS:]) and hit.word.split()[0] not in negations:
         return False
@@ -121,7 +137,8 @@ def _past_event(reading: Reading) -> str:
 def _pending(reading: Reading) -> str:
     over = reading.of("completed", "fine")
     for hit in reading.of("pending"):
-        if not any(other.start <= hit.start and hit.end <= other.end for other in over):
+        held = any(other.start <= hit.start and hit.end <= other.end for other in over)
+        if not held and not describes_defect(reading, hit):
             return hit.word
     return ""
 
@@ -143,7 +160,9 @@ def _place(reading: Reading, done: list[Hit]) -> str:
         moves = [hit for hit in reading.of("move") if hit.first or hit.start in starts]
         places = [hit for hit in places if any(0 < hit.start - move.end < _PLACE_NEAR_CHARS for move in moves)]
     elif not places:
-        places = [hit for hit in done if reading.lexicon.pattern("place_after").match(reading.text, hit.end)]
+        follows = reading.lexicon.pattern("place_after")
+        went = [hit for hit in done if follows.match(reading.text, hit.end)]
+        places = [hit for hit in went if not _SHIPPED_TO.match(reading.text, hit.end + 1)]
     return places[0].word if places else ""
 
 
@@ -153,11 +172,17 @@ def _value(reading: Reading) -> str:
     for match in _NUMBER.finditer(reading.text):
         start = match.start()
         plain = _CLOCK.fullmatch(match.group()) or match.group() == "0"
-        if plain or reading.text[max(0, start - 1) : start] in {"#", "-"}:
+        if plain or reading.text[max(0, start - 1) : start] in {"#", "-"} or _names_error(reading.text, match):
             continue
         if not any(0 <= start - end <= _TICKET_NEAR_CHARS for end in tickets):
             return match.group()
     return ""
+
+
+def _names_error(text: str, number: re.Match[str]) -> bool:
+    """Whether a number is that of an error: "the 500 error", "Fehler 404"."""
+    before, after = text[max(0, number.start() - 9) : number.start()], text[number.end() : number.end() + 7]
+    return bool(_ERROR.search(before.rstrip()[-8:]) or _ERROR.match(after.lstrip(" -")))
 
 
 def _only_status(reading: Reading, done: list[Hit]) -> bool:
@@ -174,7 +199,10 @@ def _only_status(reading: Reading, done: list[Hit]) -> bool:
 
 def _may_last(reading: Reading) -> bool:
     """Somebody else, a thing of daily life or a state that lasts: a wrong "stale" loses it, a wrong "cold" nothing."""
-    if reading.has("relation", "associate", "other_person", "attribution", "lasting"):
+    if reading.has("relation", "associate", "other_person", "attribution"):
+        return True
+    ends_work = reading.lexicon.list("ends_work") if reading.has("work_item") else frozenset[str]()
+    if any(hit.word not in ends_work for hit in reading.of("lasting")):
         return True
     work = {hit.word for hit in reading.of("session", "work_item", "completed", "chore", "fine")}
     if any(name.word not in work for name in reading.names):
@@ -201,13 +229,18 @@ def _own_chore(reading: Reading, span: Span, done: list[Hit]) -> bool:
         or not token.word[0].isalnum()
         or _CLOCK.fullmatch(token.word)
         or any(hit.start <= token.start < hit.end for hit in said)
-        for token in reading.tokens
-        if span[0] <= token.start < span[1]
+        for token in reading.tokens_in(span)
     )
 
 
 def _ends_clause(reading: Reading, span: Span, hit: Hit) -> bool:
     return not reading.text[hit.end : span[1]].strip(" .。!,;:了啦")
+
+
+def _opens_chore(reading: Reading, span: Span, hit: Hit) -> bool:
+    """A clause such as "重启了 worker": what was done comes first, and after it a Latin name only."""
+    rest = reading.text[hit.end : span[1]].strip(" .。!,;:")
+    return hit.first and rest.isascii() and len(rest) <= _NAME_MAX_CHARS
 
 
 def _status_clause(reading: Reading, span: Span, done: list[Hit]) -> bool:
@@ -217,11 +250,14 @@ def _status_clause(reading: Reading, span: Span, done: list[Hit]) -> bool:
     inside = [hit for hit in done if span[0] <= hit.start < span[1]]
     if not reading.in_words:
         ends = [hit for hit in [*inside, *reading.within(span, "ended")] if _ends_clause(reading, span, hit)]
-        return bool(ends) or any(hit.word.startswith("已") for hit in inside)
+        return bool(ends) or any(hit.word.startswith("已") or _opens_chore(reading, span, hit) for hit in inside)
     if not inside or reading.within(span, "practice"):  # "Done means deployed"
         return False
     if any(hit.cue == "chore" and hit.first for hit in inside):
         return True
-    words = [token for token in reading.tokens if span[0] <= token.start < span[1] and token.word[0].isalnum()]
-    rest = {token.word for token in words if token.start >= max(hit.end for hit in inside)}
+    words = [token for token in reading.tokens_in(span) if token.word[0].isalnum()]
+    last = max(hit.end for hit in inside)
+    rest = {token.word for token in words if token.start >= last}
+    if rest & reading.lexicon.list("beside_work") and reading.within((last, span[1]), "session", "work_item"):
+        return True  # "Broken link fixed in the docs"
     return rest <= reading.lexicon.list("tail") or words[0].word in reading.lexicon.list("we")

@@ -4,6 +4,7 @@ What stands in quotation marks or code is kept apart, since it is mentioned, not
 """
 
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -16,6 +17,7 @@ Span = tuple[int, int]
 _BY_SCRIPT: dict[str, Language] = {"han": "zh", "kana": "ja", "hangul": "ko"}
 _GAP_CHARS = 16
 _GAP_WORDS = 5
+_LONGEST_SPAN = 800
 _APART = "\x00"
 
 _TOKEN = re.compile(
@@ -97,10 +99,17 @@ class Reading:
 
     def within(self, span: Span, *cues: str) -> list[Hit]:
         """Hits of these cues that begin inside a span."""
-        start, end = span
-        hits = self.hits
-        found = [hit for cue in cues if cue in hits for hit in hits[cue] if start <= hit.start < end]
+        found: list[Hit] = []
+        for cue in cues:
+            hits = self.hits.get(cue)
+            if hits:
+                found.extend(hits[bisect_left(hits, span[0], key=_start) : bisect_left(hits, span[1], key=_start)])
         return sorted(found, key=_place) if len(found) > 1 else found
+
+    def tokens_in(self, span: Span) -> tuple[Token, ...]:
+        """Words and signs that begin inside a span."""
+        first = bisect_left(self.tokens, span[0], key=_start)
+        return self.tokens[first : bisect_left(self.tokens, span[1], lo=first, key=_start)]
 
     def sentence_of(self, hit: Hit) -> Span:
         return _span_at(self.sentences, hit.start)
@@ -110,11 +119,19 @@ class Reading:
 
     def word_after(self, hit: Hit) -> str:
         """The next word or sign, empty at the end."""
-        return next((token.word for token in self.tokens if token.start >= hit.end), "")
+        place = bisect_left(self.tokens, hit.end, key=_start)
+        return self.tokens[place].word if place < len(self.tokens) else ""
 
     def word_before(self, hit: Hit) -> str:
         """The word or sign before, empty at the beginning."""
-        return next((token.word for token in reversed(self.tokens) if token.end <= hit.start), "")
+        place = bisect_left(self.tokens, hit.start, key=_start) - 1
+        while place >= 0 and self.tokens[place].end > hit.start:
+            place -= 1
+        return self.tokens[place].word if place >= 0 else ""
+
+
+def _start(item: Hit | Token) -> int:
+    return item.start
 
 
 def _place(hit: Hit) -> tuple[int, int]:
@@ -122,7 +139,7 @@ def _place(hit: Hit) -> tuple[int, int]:
 
 
 def _span_at(spans: tuple[Span, ...], place: int) -> Span:
-    return next((span for span in spans if place < span[1]), spans[-1])
+    return spans[min(bisect_right(spans, place, key=lambda span: span[1]), len(spans) - 1)]
 
 
 def read(content: str) -> Reading:
@@ -139,6 +156,8 @@ def read(content: str) -> Reading:
             hits.setdefault(hit.cue, []).append(hit)
         elif any(start <= hit.start < end for start, end in quoted):
             quoted_hits.setdefault(hit.cue, []).append(hit)
+    for found in hits.values():
+        found.sort(key=_place)
     return Reading(
         text=text,
         language=language,
@@ -191,7 +210,13 @@ def _spans(end_of: re.Pattern[str], text: str) -> tuple[Span, ...]:
             start = match.end()
     if text[start:].strip() or not spans:
         spans.append((start, len(text)))
-    return tuple(spans)
+    return tuple(part for span in spans for part in _short_enough(span))
+
+
+def _short_enough(span: Span) -> Iterator[Span]:
+    """A stretch without an end is cut, so that reading it takes time in proportion to its length."""
+    for start in range(span[0], max(span[1], span[0] + 1), _LONGEST_SPAN):
+        yield start, min(span[1], start + _LONGEST_SPAN)
 
 
 def _scan(text: str, tokens: tuple[Token, ...], language: Language, clauses: tuple[Span, ...]) -> Iterator[Hit]:

@@ -8,12 +8,14 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from memorycore.domain.cues import Hit, Reading, Span
+from memorycore.domain.customs import kind_of_work
 from memorycore.domain.mood import (
     Subject,
     commands_in,
     describes_defect,
     is_general,
     leads,
+    names_other_thing,
     subject_of,
     tells_habit,
 )
@@ -123,7 +125,7 @@ def _third_person(reading: Reading, span: Span, subject: Subject) -> Void | None
     ruled = reading.within(span, "org_rule")
     if ruled and subject == "none":
         return Void("third_person", ruled[0].word)
-    duties = reading.within(span, "must", "prohibit", "ought")
+    duties = reading.within(span, "must", "prohibit", "ought") if subject != "user" else []
     for body in reading.within(span, "org"):
         if any(0 <= duty.start - body.end <= _RULE_NEAR_CHARS for duty in duties):
             return Void("third_person", body.word)
@@ -160,7 +162,12 @@ def _duties(reading: Reading, span: Span, subject: Subject) -> Iterator[Sign]:
         for hit in duties
     ]
     signs.extend(Sign("directive", hit.word, _ASKING_WEIGHT) for hit in reading.within(span, "ask_first"))
+    if subject in {"user", "none", "assistant"} and not reading.within(span, "past_verb"):
+        told = reading.within(span, "to_me") if reading.within(span, "condition") else []
+        signs.extend(Sign("directive", hit.word, PROOF) for hit in told)
     commands = commands_in(reading, span)
+    if not reading.in_words and reading.within(span, "date", "day") and reading.within(span, "completed", "ended"):
+        commands = [(hit, False) for hit, _ in commands]  # "5月9日理事会：选马拉当司库" tells what was done
     taken = {hit.start for hit in duties}
     for hit, opens in commands:
         if opens or (hit.start not in taken and (signs or len(hit.word) > 1)):
@@ -178,6 +185,9 @@ def _customs(reading: Reading, span: Span, duties: list[Hit]) -> Iterator[Sign]:
     general = is_general(reading, span, [*duties, *customs])
     for hit in customs:
         yield Sign("convention", hit.word, _CUSTOM_WEIGHTS[general])
+    made = kind_of_work(reading, span)
+    if made is not None:
+        yield Sign("convention", made.word, PROOF)
     for hit in reading.within(span, "now_on"):
         yield Sign("convention", hit.word, PROOF if hit.first else 0.7)
     for hit in reading.within(span, "standing") if reading.in_words or not reading.within(span, "past_verb") else ():
@@ -189,10 +199,13 @@ def _customs(reading: Reading, span: Span, duties: list[Hit]) -> Iterator[Sign]:
 
 def _manner(reading: Reading, span: Span, *, commanded: bool) -> Iterator[Sign]:
     """How the assistant is to talk, write, check or act. Words that also fit other work need a command beside them."""
-    if not reading.within(span, "product"):
-        for hit in reading.within(span, "behaviour", "manner"):
-            if commanded or hit.cue == "behaviour" or (hit.first and not reading.in_words):
-                yield Sign("behaviour", hit.word, 0.4)
+    if reading.within(span, "product") and not reading.within(span, "to_user"):
+        return
+    for hit in reading.within(span, "behaviour", "manner"):
+        if names_other_thing(reading, hit):
+            continue
+        if commanded or hit.cue == "behaviour" or (hit.first and not reading.in_words):
+            yield Sign("behaviour", hit.word, 0.4)
 
 
 def _widest(hits: list[Hit]) -> list[Hit]:
@@ -211,7 +224,10 @@ def _is_duty(reading: Reading, hit: Hit) -> bool:
     """No measure ("要十二分钟" takes time), no name ("the Must family"), no part of a defect or of its end."""
     if hit.cue == "ought" and reading.lexicon.pattern("amount_after").match(reading.text, hit.end):
         return False
-    if any(over.start <= hit.start and hit.end < over.end for over in reading.of("completed", "fine")):
+    if any(
+        over.start <= hit.start and hit.end < over.end
+        for over in reading.within(reading.sentence_of(hit), "completed", "fine")
+    ):
         return False
     return reading.word_before(hit) not in reading.lexicon.list("articles") and not describes_defect(reading, hit)
 
@@ -231,7 +247,7 @@ def _tastes(reading: Reading, span: Span, subject: Subject) -> Iterator[Sign]:
 
 def _taste_weight(reading: Reading, span: Span, subject: Subject, hit: Hit) -> float:
     """Whose taste it is: the user's own, or that of a text without subject, or somebody else's."""
-    if subject == "user":
+    if subject == "user" or any(0 <= hit.start - who.end <= 1 for who in reading.within(span, "user")):
         return PROOF
     others = reading.within((span[0], hit.start), "org", "other_person")
     if subject == "none" and not others and (hit.first or not reading.in_words):
@@ -241,12 +257,20 @@ def _taste_weight(reading: Reading, span: Span, subject: Subject, hit: Hit) -> f
 
 def _person(reading: Reading, span: Span, subject: Subject) -> Iterator[Sign]:
     """Who the user is and how they are."""
-    for hit in reading.within(span, "attribute"):
-        yield Sign("identity", hit.word, 1.2)
+    told = [hit.word for hit in reading.within(span, "attribute")]
+    trade = reading.lexicon.pattern("trade").search(reading.text[span[0] : span[1]].strip())
+    if trade and subject in {"user", "none", "assistant"}:
+        told.append(trade.group())
+    for word in told:
+        yield Sign("identity", word, 1.2)
     if subject in {"user", "none", "assistant", "relation"}:
         for hit in reading.within(span, "health"):
             near = subject == "user" or hit.start - span[0] < _HEALTH_NEAR_CHARS
             yield Sign("health", hit.word, 1.2 if near else 0.5)
+    yield from _identity(reading, span, subject)
+
+
+def _identity(reading: Reading, span: Span, subject: Subject) -> Iterator[Sign]:
     if subject == "user":
         tastes = {hit.start for hit in reading.within(span, "like")}
         for hit in reading.within(span, "identity", "profession"):

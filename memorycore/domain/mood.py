@@ -12,6 +12,7 @@ _LEAD_WIDTH = 14
 _TOPIC_WORDS = 7
 _OPENING_WORDS = 3
 _SHORTEST_PLURAL = 3  # "gas", "bus"
+_BEFORE_VERB = " \n\t-*•>#()[]"
 _CLOSING_MARKS = " .。!,;:了啦"
 
 
@@ -29,6 +30,8 @@ def subject_of(reading: Reading, span: Span) -> Subject:
     if any(0 <= person.start - owner.end <= _TOPIC_CHARS for owner in owners for person in people):
         return "relation"
     users = [hit for hit in reading.within(span, "user") if leads(reading, span, hit)]
+    if any(user.end == person.start for user in users for person in people):  # "我姐姐"
+        return "relation"
     if users or owners:
         owned = not users or reading.text[users[0].end :].lstrip().startswith(("'s", "的"))
         return "other" if owned and not reading.within(span, "like") else "user"
@@ -80,7 +83,7 @@ def _is_command(reading: Reading, hit: Hit) -> bool:
 
 
 def _has_finite_verb(reading: Reading, span: Span) -> bool:
-    words = [token.word for token in reading.tokens if span[0] <= token.start < span[1]]
+    words = [token.word for token in reading.tokens_in(span)]
     finite = next((place for place, word in enumerate(words) if word in reading.lexicon.list("finite")), 0)
     return finite > 0 and reading.lexicon.list("subordinate").isdisjoint(words[:finite])
 
@@ -95,7 +98,8 @@ def _unlisted_verbs(reading: Reading, span: Span) -> list[Hit]:
             continue  # before anything is looked at: a long text has very many clauses
         first = bisect_left(reading.tokens, clause[0], key=lambda token: token.start)
         words = [token for token in reading.tokens[first : first + 2] if token.start < clause[1]]
-        if len(words) > 1 and words[1].word in openers and _may_be_verb(reading, clause, words[0].word):
+        opens = len(words) > 1 and not reading.text[clause[0] : words[0].start].strip(_BEFORE_VERB)  # no quotation
+        if opens and words[1].word in openers and _may_be_verb(reading, clause, words[0].word):
             found.append(Hit("imperative", words[0].word, words[0].start, words[0].end, first=True))
     return found
 
@@ -131,7 +135,7 @@ def tells_habit(reading: Reading, span: Span, hit: Hit) -> bool:
 
 def is_general(reading: Reading, span: Span, signs: list[Hit]) -> bool:
     """Whether a sentence speaks of a kind of thing, not of one thing: "Film reels are labelled", "开支要附收据"."""
-    if not signs or reading.within(span, "particular"):
+    if not signs or any(_is_certain(reading, span, hit, signs) for hit in reading.within(span, "particular")):
         return False
     if not reading.in_words:
         near = [hit for hit in reading.within(span, "relation") if leads(reading, span, hit)]
@@ -143,19 +147,36 @@ def is_general(reading: Reading, span: Span, signs: list[Hit]) -> bool:
     return not told and _has_general_subject(reading, span, min(signs, key=lambda hit: hit.start))
 
 
+def names_other_thing(reading: Reading, hit: Hit) -> bool:
+    """Whether it is part of another name ("in French grades"), or "you" is anybody ("before you enter")."""
+    if hit.word in {"you", "your"}:
+        return reading.word_before(hit) in reading.lexicon.list("subordinating")
+    follows = reading.lexicon.list("after_language")
+    if not follows or not hit.word.startswith("in "):
+        return False
+    after = reading.word_after(hit)
+    return after.isalpha() and after not in follows
+
+
+def _is_certain(reading: Reading, span: Span, hit: Hit, signs: list[Hit]) -> bool:
+    """A 了 before the duty belongs to its condition: "改了哪个文件要说出来"."""
+    if hit.word != "了" or reading.within(span, "day", "date"):
+        return True
+    return not any(sign.cue in {"must", "prohibit", "ought"} and sign.start > hit.end for sign in signs)
+
+
 def _names_topic(reading: Reading, span: Span) -> bool:
     """Whether a sentence has the form "Running plan: at most four sessions a week"."""
     topic, colon, _ = reading.text[span[0] : span[1]].partition(": ")
     if not colon or topic[:1].isdigit():
         return False
     rest = (span[0] + len(topic) + len(colon), span[1])
-    said = any(rest[0] <= token.start < rest[1] for token in reading.tokens)
-    return said and not _has_finite_verb(reading, rest) and len(topic.split()) <= _TOPIC_WORDS
+    return bool(reading.tokens_in(rest)) and not _has_finite_verb(reading, rest) and len(topic.split()) <= _TOPIC_WORDS
 
 
 def _has_general_subject(reading: Reading, span: Span, verb: Hit) -> bool:
     lists = reading.lexicon.list
-    opening = [token.word for token in reading.tokens if span[0] <= token.start < verb.start]
+    opening = [token.word for token in reading.tokens_in((span[0], verb.start))]
     while opening and opening[0] in lists("openers"):
         opening = opening[_OPENING_WORDS:]
     if not lists("general").isdisjoint(opening):
@@ -163,8 +184,9 @@ def _has_general_subject(reading: Reading, span: Span, verb: Hit) -> bool:
     if reading.language != "en" or not opening or opening[0] in lists("particular"):
         return False
     singular = verb.cue == "practice" and verb.word.split()[0].endswith("s")
-    return not singular and any(_is_plural(word) or word in lists("plurals") for word in opening[:_OPENING_WORDS])
+    return not singular and any(is_plural(word) or word in lists("plurals") for word in opening[:_OPENING_WORDS])
 
 
-def _is_plural(word: str) -> bool:
+def is_plural(word: str) -> bool:
+    """Whether an English word looks like a plural."""
     return len(word) > _SHORTEST_PLURAL and word.endswith("s") and not word.endswith(("ss", "us", "is", "'s"))

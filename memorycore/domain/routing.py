@@ -25,6 +25,7 @@ GUIDES_WHILE_DOUBTFUL_FROM = 1.3
 STALE_TOLERATES = 0.4
 _GUIDING_KINDS = frozenset({"preference", "rule", "correction", "identity"})
 _OPENING_CHARS = 16
+_READ_CHARS = 8_000  # a longer text is in no prompt, and its opening says what it is
 _STANDING = ("directive", "behaviour", "correction", "convention")
 _ABOUT_USER = ("preference", "identity", "health")
 _ESTIMATED_IMPORTANCE = {"protected": 0.85, "hot": 0.7, "cold": 0.5, "state": 0.4, "stale": 0.1}
@@ -67,7 +68,7 @@ def route(
     tags: tuple[str, ...] = (),  # noqa: ARG001 part of the interface; tags have no vote yet
 ) -> Routing:
     """Decide where a text belongs. Pure; the first call loads the vocabulary."""
-    reading = read(content)
+    reading = read(content[:_READ_CHARS])
     guidance = find_guidance(reading)
     completion = find_completion(reading)
     given = _given(importance, kind, policy)
@@ -170,7 +171,9 @@ def _protection(reading: Reading, guidance: Guidance, importance: float | None) 
 
 def _forbids_harm(reading: Reading) -> bool:
     """A prohibition and what it protects, in one sentence."""
-    bans = [*reading.of("prohibit"), *(hit for hit in reading.of("refrain") if hit.word.startswith("不"))]
+    bans = reading.of("prohibit")
+    if not reading.has("like"):  # "宁可坐电车也不开车" is a taste
+        bans += [hit for hit in reading.of("refrain") if hit.word.startswith("不")]
     done = reading.of("completed")
     return any(
         not any(over.start <= hit.start < over.end for over in done)  # "deleted fields" need no protection
