@@ -44,10 +44,10 @@ def _units() -> tuple[frozenset[str], tuple[str, ...]]:
 def accepts(plain: Plain, label: Label, tie: Tie, value: Value) -> bool:
     """Whether a candidate is enough of a secret for its label and its tie."""
     text = value.text
+    if len(text) > _LONGEST:
+        return tie != "near" and values.machine_made(text) and not values.is_placeholder(text)
     if values.is_placeholder(text) or values.is_ordinary(text) or (values.is_reference(text) and not value.quoted):
         return False
-    if len(text) > _LONGEST:
-        return tie != "near" and values.machine_made(text)
     if tie == "before":
         return _accepts_before(label, text)
     if label.kind in {"pin", "one_time", "opening"}:

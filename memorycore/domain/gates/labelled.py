@@ -32,6 +32,9 @@ _NEAR_KINDS = frozenset({"password", "key", "pin"})
 _BEFORE_KINDS = frozenset({"password", "key", "pin"})
 _ADDRESS_REACH = 200
 _PUBLIC_REACH = 20
+# With more labels than this a text is a list or a flood, where only what stands right behind a label is its value.
+_MOST_LABELS = 500
+_CLOSE = frozenset({"assigned", "beside"})
 _CODES_REACH = 600
 _COOKIE_REACH = 4000
 _CODE_DIGITS = 6
@@ -108,14 +111,18 @@ def find_labelled(plain: Plain, *, near_key: bool = False) -> Iterator[tuple[str
     labels = _announcing(plain.text)
     stop = len(plain.text)
     reach: list[int] = []
-    for label, _ in reversed(labels):
-        reach.append(stop)
+    beyond = stop
+    for label, end in reversed(labels):
+        # One word may be in two lists: both look as far as the next word.
+        beyond = stop if end <= stop else beyond
+        reach.append(beyond)
         stop = label.start if label.kind in _TELLING else stop
     done = 0
+    crowded = len(labels) > _MOST_LABELS
     for (label, end), following in zip(labels, reversed(reach), strict=True):
         if label.start < done:
             continue
-        for found in _values(plain, label, end, min(following, window(plain.text, end))):
+        for found in _values(plain, label, end, -1 if crowded else min(following, window(plain.text, end))):
             value = whole(plain, found)
             done = max(done, value.end)
             yield label.kind, (value.start, value.end)
@@ -185,7 +192,7 @@ def _values(plain: Plain, label: Label, end: int, stop: int) -> Iterator[Value]:
 def _single(plain: Plain, label: Label, end: int, stop: int) -> Iterator[Value]:
     """The one value of a label, behind it or before it. A placeholder in its place settles that there is none."""
     for tie, value in behind(plain, end, stop):
-        if BLOT in value.text:
+        if BLOT in value.text or (tie not in _CLOSE and stop < end):
             return
         if (label.glued and tie != "assigned") or (tie == "near" and label.kind not in _NEAR_KINDS):
             break
@@ -195,7 +202,7 @@ def _single(plain: Plain, label: Label, end: int, stop: int) -> Iterator[Value]:
             return
         if tie in {"assigned", "said"} and values.is_placeholder(value.text):
             return
-    if label.kind in _BEFORE_KINDS and not label.glued:
+    if label.kind in _BEFORE_KINDS and not label.glued and stop >= end:
         value = before(plain, label.start)
         if value and accepts(plain, label, "before", value):
             yield value

@@ -40,9 +40,9 @@ _GROUPED = re.compile(
     r"(?=.*\d)(?:[A-Z0-9]{4,7}(?:-[A-Z0-9]{4,7}){3,}|(?=(?:.*\d){4})[a-z0-9]{4,6}(?:-[a-z0-9]{4,6}){3,})"
 )
 _HEX = re.compile(r"[0-9a-fA-F]+")
-_PARTS = re.compile(r"[-_./:]")
+_PARTS = re.compile(r"[^-_./:]{8,}")
 _MIXED_PART = re.compile(r"\d.*[A-Za-z]|[A-Za-z].*\d")
-_SHORTEST_PART, _FEWEST_CAPITALS = 8, 0.3
+_FEWEST_CAPITALS = 0.3
 _TWO_DIGITS = re.compile(r"\d[^\d]*+\d")
 _TURN = re.compile(r"(?<=[a-z])(?=[A-Z0-9])|(?<=[A-Z])(?=[a-z0-9])|(?<=[0-9])(?=[A-Za-z])")
 _SHORTEST_DIGITS, _LONGEST_DIGITS = 4, 12
@@ -139,9 +139,9 @@ def machine_made(value: str, least: int = _MACHINE_MADE) -> bool:
     """Long, of the signs that keys are made of, letters and digits together in one part, or letters of both cases."""
     if len(value) < least or not _KEY_CHARS.fullmatch(value):
         return False
-    parts = _PARTS.split(value)
+    parts = _PARTS.findall(value)
     if _TWO_DIGITS.search(value):
-        return any(len(part) >= _SHORTEST_PART and _MIXED_PART.search(part) for part in parts)
+        return any(_MIXED_PART.search(part) for part in parts)
     return any(len(part) >= least and _is_jumbled(part) for part in parts)
 
 
