@@ -1,14 +1,16 @@
 """Erasing for good: every copy of a text that is within reach goes, and the raw files are searched afterwards.
 
-Order: out of the hot file into the bin; out of snapshots, leftovers and copies of the database; out of the database, in
-one transaction; then the file is written anew and the log cut, and every file is searched. Whoever dies in between has
-lost nothing but time: while the row is there the next run knows what to look for, and once it is gone only the last
-step is left, which needs the id alone.
+Order: out of the hot file into the bin; out of snapshots, leftovers and copies of the database; out of the history of
+other memories; then the row. After that the database is written anew, its log cut, and every file searched. Whoever
+dies in between has lost nothing but time: while the row is there the next run knows what to look for, and once it is
+gone only the disk is left to be cleared, which any process does that comes next.
 """
 
+import logging
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import TypeVar
 
 from memorycore import answers_forget
 from memorycore.core import change, receipt
@@ -17,13 +19,14 @@ from memorycore.core.receipt import Outcome
 from memorycore.core.rooms import Rooms
 from memorycore.domain.memory import Memory
 from memorycore.domain.text import entry_hash, norm_hash, sanitise
-from memorycore.errors import HotFileError, InvalidInput, NotFound, StoreError
+from memorycore.errors import Conflict, HotFileError, InvalidInput, NotFound, StoreError
 from memorycore.hot import scrub
 from memorycore.hot.document import parse
 from memorycore.hot.scrub import Unwanted
 from memorycore.intake import as_kept
 from memorycore.lifecycle import erasure as transition
 from memorycore.lifecycle import hot, turn
+from memorycore.lifecycle.rows import Cause
 from memorycore.lifecycle.turn import in_turn
 from memorycore.store import edges, erasure, traces
 from memorycore.store.erasure import ERASED, Doomed
@@ -31,6 +34,9 @@ from memorycore.store.traces import Trace
 
 LONGEST_WAIT_S = 5.0
 MOST_AT_ONCE = 200
+AT_ONCE = 10  # memories or texts in one transaction: some tenths of a second in a large store
+T = TypeVar("T")
+_log = logging.getLogger(__name__)
 UPGRADE_COPIES = "memorycore.before-upgrade-*.db"
 SNAPSHOTS = "snapshots"
 
@@ -126,17 +132,45 @@ def _erase(rooms: Rooms, roots: Sequence[Memory], actor: str) -> answers_forget.
         doomed = erasure.look(c, roots, rooms.namespaces, also=texts)
     removed |= _scrub_files(rooms, doomed)
     removed |= _scrub_copies(rooms, doomed)
-    cause = rooms.cause(actor, "user")
-    with rooms.db.write() as c:
-        for memory in roots:
-            turn.claim(c, memory, cause.at)
-        doomed = erasure.look(c, roots, rooms.namespaces, also=texts)
-        removed["history_of_others"] = transition.erase(c, doomed, cause, rooms.namespaces)
+    removed["history_of_others"] = _wipe(rooms, doomed, rooms.cause(actor, "user"))
+    with rooms.db.read() as c:
         left = erasure.traces_of(c, doomed)
     _let_go(rooms)
     done = Outcome(roots=tuple(roots), doomed=doomed, removed={**doomed.counts, **removed})
     done.remark = "" if doomed.passages else "too_short"
     return _verify(rooms, done, left)
+
+
+def _wipe(rooms: Rooms, doomed: Doomed, cause: Cause) -> int:
+    """Take everything out of the database: in steps, so that others can write between them.
+
+    The rows go last: as long as one is there, who erases it again knows what to look for.
+
+    Returns:
+        How many pieces of the history of other memories lost the text.
+
+    Raises:
+        Conflict: Somebody has changed one of the memories since they were looked at.
+    """
+    blanked = 0
+    for some in _in_steps(doomed.passages):
+        with rooms.db.write() as c:
+            blanked += erasure.blank_passages(c, doomed, some, rooms.namespaces)
+    with rooms.db.write() as c:
+        blanked += erasure.blank_evidence(c, doomed, rooms.namespaces)
+    for some in _in_steps(doomed.memories):
+        with rooms.db.write() as c:
+            for memory in some:
+                now = turn.claim(c, memory, cause.at)
+                if not set(erasure.wordings(c, now, rooms.namespaces)) <= {*doomed.texts, ""}:
+                    raise Conflict(id=now.id, why=turn.BEING_CHANGED)
+                transition.erase(c, now, cause)
+            erasure.note_pending(c)
+    return blanked
+
+
+def _in_steps(items: Sequence[T]) -> list[Sequence[T]]:
+    return [items[start : start + AT_ONCE] for start in range(0, len(items), AT_ONCE)]
 
 
 def _scrub_files(rooms: Rooms, doomed: Doomed) -> dict[str, int]:
@@ -146,9 +180,10 @@ def _scrub_files(rooms: Rooms, doomed: Doomed) -> dict[str, int]:
         with suppress(HotFileError):  # the search afterwards tells what is left
             if keys & tier.look().sidecar.entries.keys():
                 tier.prune(rooms.clock())
+    hashes = doomed.hashes
     own = {holder.entry_hash for holder in doomed.holders}
     unwanted = Unwanted(
-        is_copy=lambda entry: entry_hash(entry) in keys or norm_hash(entry) in doomed.hashes,
+        is_copy=lambda entry: entry_hash(entry) in keys or norm_hash(entry) in hashes,
         spares=lambda entry: entry_hash(entry) in own,
         passages=doomed.passages,
         mark=ERASED,
@@ -183,7 +218,8 @@ def _finish(rooms: Rooms, memory: Memory, given: str) -> answers_forget.Erased:
     texts = (given,) if given != memory.id else ()
     doomed = Doomed(memories=(memory,), texts=texts)
     removed = _scrub_files(rooms, doomed) | _scrub_copies(rooms, doomed)
-    with rooms.db.read() as c:
+    with rooms.db.write() as c:
+        erasure.note_pending(c)
         left = erasure.traces_of(c, doomed)
     done = Outcome(roots=(memory,), doomed=doomed, removed=removed, remark="" if texts else "text_unknown")
     return _verify(rooms, done, left)
@@ -197,11 +233,11 @@ def _verify(rooms: Rooms, done: Outcome, left: list[Trace]) -> answers_forget.Er
 
 
 def _clear_disk(rooms: Rooms) -> str:
+    """Clear the disk of what was deleted; a code that says why that has to wait. Others finish it then."""
     try:
-        first = rooms.db.cut_log(wait_s=LONGEST_WAIT_S)
-        rooms.db.rebuild()
-        return "" if rooms.db.cut_log(wait_s=LONGEST_WAIT_S if first else 0.0) else "reader_open"
-    except StoreError:
+        return "" if erasure.clear_disk(rooms.db, wait_s=LONGEST_WAIT_S) else "reader_open"
+    except StoreError as error:
+        _log.warning("the database could not be written anew after an erasure: %s", error.code)
         return "not_rebuilt"
 
 

@@ -20,7 +20,7 @@ from memorycore.opening import embed_choice, open_tier
 from memorycore.options import CoreOptions
 from memorycore.search import LivingIndex, RecallFilters, SearchRequest, SearchResult, search
 from memorycore.search.neighbours import Scout
-from memorycore.store import open_database, upkeep
+from memorycore.store import erasure, open_database, upkeep
 from memorycore.store.uses import Uses
 
 MOST_RESULTS = 1_000
@@ -91,6 +91,8 @@ class Rooms:
             vectors.catch_up(self.db, self.embedding, clock=self.clock)
             with suppress(StoreError):  # what waits is judged by the next process
                 self.later(self)
+            with suppress(StoreError):
+                erasure.clear_disk(self.db)
         self.uses.flush()
         self.embedding.close()
         self.db.close()
@@ -168,6 +170,8 @@ class Rooms:
 
     def _work(self) -> bool:
         self.uses.flush()
+        with suppress(StoreError):  # without room for a second file it waits, and nothing else does
+            erasure.clear_disk(self.db)
         # An endpoint that was away at the start says which model it has when it first answers.
         name = self.embedding.fingerprint(0)
         if name is not None and name != self._queued_for:

@@ -16,10 +16,11 @@ import apsw
 from memorycore.domain.memory import Memory
 from memorycore.domain.text import norm_hash
 from memorycore.store import memories, traces
-from memorycore.store.database import driver_errors
+from memorycore.store.database import Database, driver_errors
 from memorycore.store.statements import all_rows, first_row, only_row, sql
 
 ERASED = "[erased]"
+ONLY_LOG, WHOLE_FILE = 1, 2  # what is still to be cleared
 # What may stay in the ledger of another memory that names the erased one: ids, numbers and codes.
 _HARMLESS = frozenset({
     "as", "by", "edge", "edge_was", "erased", "event", "fields", "from", "later", "made", "model", "recovered",
@@ -70,22 +71,22 @@ def look(c: apsw.Connection, roots: Sequence[Memory], namespaces: Sequence[str],
 
     ``also``: wordings that only the caller knows, such as an entry whose secret is masked here.
     """
-    texts = dict.fromkeys(text for root in roots for text in _wordings(c, root, namespaces))
+    texts = dict.fromkeys(text for root in roots for text in wordings(c, root, namespaces))
     texts |= dict.fromkeys(also)
     hashes = json.dumps(sorted(map(norm_hash, texts)))
     copies = memories.select(c, "copies_of", hashes=hashes, namespaces=json.dumps(namespaces))
     known = {root.id for root in roots}
     doomed = (*roots, *(copy for copy in copies if copy.id not in known))
     for copy in doomed[len(roots) :]:
-        texts |= dict.fromkeys(_wordings(c, copy, namespaces))
-    wordings = tuple(text for text in texts if text.strip())
+        texts |= dict.fromkeys(wordings(c, copy, namespaces))
+    said = tuple(text for text in texts if text.strip())
     seqs = json.dumps([one.seq for one in doomed])
-    holders, elsewhere = _holders(c, wordings, seqs, namespaces)
+    holders, elsewhere = _holders(c, said, seqs, namespaces)
     counted = only_row(c, "count_kept_of", {"seqs": seqs, "ids": json.dumps([one.id for one in doomed])})
     names = ("earlier_wordings", "vectors", "ledger_lines", "edges")
     return Doomed(
         memories=doomed,
-        texts=wordings,
+        texts=said,
         vectors=tuple(bytes(vector) for (vector,) in all_rows(c, "vectors_of", {"seqs": seqs})),
         holders=holders,
         elsewhere=elsewhere,
@@ -93,7 +94,7 @@ def look(c: apsw.Connection, roots: Sequence[Memory], namespaces: Sequence[str],
     )
 
 
-def _wordings(c: apsw.Connection, memory: Memory, namespaces: Sequence[str]) -> list[str]:
+def wordings(c: apsw.Connection, memory: Memory, namespaces: Sequence[str]) -> list[str]:
     """Every text that this memory has, had, was about to get, or was said again in."""
     found = [memory.content, *(str(revision["content"]) for revision in memories.revisions(c, memory))]
     for event in memories.events(c, memory.id, namespaces):
@@ -171,47 +172,46 @@ def keep_id(c: apsw.Connection, memory: Memory, at_ms: int) -> None:
     })  # fmt: skip
 
 
-def blank_elsewhere(c: apsw.Connection, doomed: Doomed, namespaces: Sequence[str]) -> int:
-    """Take the text out of the history of other memories: earlier wordings, ledger, evidence. How many were changed.
+def blank_passages(c: apsw.Connection, doomed: Doomed, passages: Iterable[str], namespaces: Sequence[str]) -> int:
+    """Take passages out of the history of other memories: earlier wordings, ledger, evidence. How many were changed.
 
     What the ledger lost cannot be undone from it any more. Memories that hold the text themselves keep their history.
     """
-    changed = _blank_wordings(c, doomed, namespaces)
-    if "edge" in _tables(c):  # the ledger of an older schema holds no texts
-        changed += _blank_ledger(c, doomed, namespaces)
-    return changed
-
-
-def _blank_wordings(c: apsw.Connection, doomed: Doomed, namespaces: Sequence[str]) -> int:
     changed = 0
-    for text in doomed.passages:
+    has_ledger = "edge" in _tables(c)  # that of an older schema holds no texts
+    for text in passages:
         for seq, version, content in all_rows(c, "revisions_holding", _where(doomed, text, namespaces)):
             reworded = {"content": content.replace(text, ERASED), "seq": seq, "version": version}
             c.execute(sql["reword_revision"], reworded)
             changed += 1
+        if has_ledger:
+            changed += _blank_ledger(c, _where(doomed, json.dumps(text, ensure_ascii=False)[1:-1], namespaces))
     return changed
 
 
-def _blank_ledger(c: apsw.Connection, doomed: Doomed, namespaces: Sequence[str]) -> int:
-    """Lines that hold the text lose what they say of it, lines that name its memory the evidence."""
+def _blank_ledger(c: apsw.Connection, where: Mapping[str, object]) -> int:
+    found = all_rows(c, "events_holding", where)
+    for event, facts, _ in found:
+        _blank_event(c, event, facts, "{}")
+    c.execute(sql["blank_evidence"], {"text": where["text"], "namespaces": where["namespaces"]})
+    return len(found)
+
+
+def blank_evidence(c: apsw.Connection, doomed: Doomed, namespaces: Sequence[str]) -> int:
+    """Take what speaks of the memories out of ledger lines of others that name them; how many were changed."""
     changed = 0
-    for text in doomed.passages:
-        where = _where(doomed, json.dumps(text, ensure_ascii=False)[1:-1], namespaces)
-        for event, facts, _ in all_rows(c, "events_holding", where):
-            _blank_event(c, event, facts, "{}")
-            changed += 1
-        c.execute(sql["blank_evidence"], {"text": where["text"], "namespaces": where["namespaces"]})
-    for memory_id in doomed.ids:
-        named = {"memory_id": memory_id, "namespaces": json.dumps(namespaces)}
-        for event, facts, change in all_rows(c, "events_naming", named):
-            if json.loads(facts).keys() - _HARMLESS:
-                _blank_event(c, event, facts, change)
-                changed += 1
+    if "edge" in _tables(c):
+        for memory_id in doomed.ids:
+            named = {"memory_id": memory_id, "namespaces": json.dumps(namespaces), "own": json.dumps(doomed.ids)}
+            for event, facts, change in all_rows(c, "events_naming", named):
+                if json.loads(facts).keys() - _HARMLESS:
+                    _blank_event(c, event, facts, change)
+                    changed += 1
     return changed
 
 
 def _where(doomed: Doomed, text: str, namespaces: Sequence[str]) -> dict[str, object]:
-    spared = json.dumps([holder.id for holder in doomed.holders])
+    spared = json.dumps([*doomed.ids, *(holder.id for holder in doomed.holders)])
     return {"text": text, "namespaces": json.dumps(namespaces), "spared": spared}
 
 
@@ -255,13 +255,47 @@ def erase_in_copy(path: Path, doomed: Doomed, namespaces: Sequence[str]) -> int:
         }  # fmt: skip
         rows = [(int(seq), str(memory_id)) for seq, memory_id in all_rows(c, "seqs_to_erase", where)]
         delete_rows(c, rows)
-        blank_elsewhere(c, doomed, namespaces)
+        blank_passages(c, doomed, doomed.passages, namespaces)
+        blank_evidence(c, doomed, namespaces)
         rebuild_words(c)
         blank_vector_index(c)
         c.execute("COMMIT")
         c.execute("VACUUM")
         c.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
     return len(rows)
+
+
+def note_pending(c: apsw.Connection) -> None:
+    """Write down that the disk still holds what is erased here, so that whoever comes next clears it, if we cannot."""
+    c.execute(sql["note_clearing"], {"what": WHOLE_FILE})
+
+
+def clear_disk(db: Database, *, wait_s: float = 0.0) -> bool:
+    """Leave nothing on the disk of what was erased: new text indexes, an empty vector index, a new file, a cut log.
+
+    Returns:
+        False when somebody still read the old state after ``wait_s``: then only the log is left to be cut, later.
+
+    Raises:
+        StoreError: The file cannot be written anew now.
+    """
+    with db.read() as c:
+        due = first_row(c, "clearing_due")
+    if due is None:
+        return True
+    if due[0] == WHOLE_FILE:
+        with db.write() as c:
+            rebuild_words(c)
+            blank_vector_index(c)
+        db.rebuild()
+        with db.write() as c:
+            c.execute(sql["clearing_done"])
+            c.execute(sql["note_clearing"], {"what": ONLY_LOG})
+    if not db.cut_log(wait_s=wait_s):
+        return False
+    with db.write() as c:
+        c.execute(sql["clearing_done"])
+    return True
 
 
 def _tables(c: apsw.Connection) -> frozenset[str]:

@@ -5,6 +5,7 @@ import json
 import random
 import subprocess
 import sys
+import time
 from contextlib import closing
 from datetime import timedelta
 from pathlib import Path
@@ -337,7 +338,7 @@ def test_the_tool_erases_only_when_it_is_told_to(tmp_path: Path) -> None:
     with Home(tmp_path).core() as core:
         memory_id, caller = store(core, WHOLE), Caller(name="agent", session_id="s")
         tool = BY_NAME["memorycore_forget"]
-        assert tool.run(core, tool.ask(id=memory_id), caller)["status"] == "trashed"
+        assert tool.run(core, tool.ask.model_validate({"id": memory_id}), caller)["status"] == "trashed"
         trial = tool.run(core, tool.ask.model_validate({"id": memory_id, "erase": True, "dry_run": True}), caller)
         assert (trial["dry_run"], core.inspect(memory_id)["state"]) == (True, "trashed")
         receipt = tool.run(core, tool.ask.model_validate({"query": WHOLE, "erase": True}), caller)
@@ -362,6 +363,51 @@ c = apsw.Connection(sys.argv[1])
 c.execute("; ".join(sys.argv[2:] + ["SELECT count(*) FROM memory"])).fetchall()
 print("reading", flush=True)
 sys.stdin.read()
+"""
+
+
+def test_a_process_that_lives_on_clears_the_disk_when_the_reader_is_gone(tmp_path: Path) -> None:  # IL-192
+    home = Home(tmp_path)
+    with home.core(long_lived=True) as core:
+        core.rooms.start()
+        memory_id = store(core, WHOLE)
+        with reader_of(core.db.path):
+            assert core.erase(memory_id, actor="test")["status"] == "pending"
+        core.rooms.background.wake()  # type: ignore[union-attr] it lives long; else this takes up to a quarter minute
+        ends_at = time.monotonic() + 10
+        log = core.db.path.with_name("memorycore.db-wal")
+        while log.stat().st_size > 100_000 and time.monotonic() < ends_at:
+            time.sleep(0.05)
+        script = (
+            "import sys; from pathlib import Path; from tests.raw import files_with; "
+            "print(files_with(Path(sys.argv[1]), *(word.encode() for word in sys.argv[2:])))"
+        )
+        seen = subprocess.run([sys.executable, "-c", script, str(tmp_path), *WORDS], capture_output=True, check=True)
+        assert seen.stdout.strip() == b"[]", "looked at while this process goes on"
+
+
+def test_whoever_comes_next_clears_the_disk_after_a_killed_erasure(tmp_path: Path) -> None:  # IL-191
+    home = Home(tmp_path)
+    with home.core() as core:
+        memory_id = store(core, WHOLE)
+    killed = subprocess.run([sys.executable, "-c", DIE_BEFORE_CLEARING, str(tmp_path), memory_id], check=False)
+    assert killed.returncode == -9
+    assert files_with(tmp_path, *(word.encode() for word in WORDS)) != []
+    with home.core() as core:
+        core.recall("anything")
+    assert files_with(tmp_path, *(word.encode() for word in WORDS)) == []
+
+
+DIE_BEFORE_CLEARING = """
+import os, sys, pathlib
+from tests.homes import Home
+home = Home(pathlib.Path(sys.argv[1]))
+def trace(frame, event, _):
+    if frame.f_code.co_name == "clear_disk" and "erasure" in frame.f_code.co_filename:
+        os.kill(os.getpid(), 9)
+with home.core() as core:
+    sys.settrace(trace)
+    core.erase(sys.argv[2], actor="child")
 """
 
 

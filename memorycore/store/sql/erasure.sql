@@ -58,7 +58,8 @@ WHERE (instr(facts, :text) > 0 OR instr(change, :text) > 0)
 
 -- name: events_naming
 SELECT seq, facts, change FROM event
-WHERE instr(facts, :memory_id) > 0 AND namespace IN (SELECT value FROM json_each(:namespaces));
+WHERE instr(facts, :memory_id) > 0 AND namespace IN (SELECT value FROM json_each(:namespaces))
+  AND memory_id NOT IN (SELECT value FROM json_each(:own));
 
 -- name: blank_event
 UPDATE event SET facts = :facts, change = :change WHERE seq = :seq;
@@ -107,3 +108,12 @@ WHERE id IN (SELECT value FROM json_each(:ids))
 -- name: blank_vector_index
 -- The table of sqlite-vec where the extension does not load: its vectors become zeros, and it is made anew later.
 UPDATE memory_vector_vector_chunks00 SET vectors = zeroblob(length(vectors));
+
+-- name: note_clearing
+INSERT INTO counter (name, value) VALUES ('clearing', :what) ON CONFLICT (name) DO UPDATE SET value = max(value, :what);
+
+-- name: clearing_due
+SELECT value FROM counter WHERE name = 'clearing';
+
+-- name: clearing_done
+DELETE FROM counter WHERE name = 'clearing';
