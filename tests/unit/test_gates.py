@@ -160,6 +160,8 @@ def test_the_lists_and_the_check_digits_load_only_when_they_are_needed() -> None
         ("password: **Kiln-2291**", ["Kiln-2291"]),
         ("log in as admin / Kiln-2291", ["Kiln-2291"]),
         ("totp secret " + "mzxw6ytb" * 4, ["mzxw6ytb" * 4]),
+        ("password: 12!34-56", ["12!34-56"]),
+        ("token=" + "ghp_" + "1a2B3c4D5e" * 4 + ".tail9", ["ghp_" + "1a2B3c4D5e" * 4 + ".tail9"]),
     ],
 )
 def test_a_value_is_heard_in_many_wordings(text: str, secret: list[str]) -> None:
@@ -176,6 +178,8 @@ def test_a_value_is_heard_in_many_wordings(text: str, secret: list[str]) -> None
         "secret: op://vault/db", "the key is Ctrl+K",
         "The API token is checked in commit 3fa9c1e2b4d5a6f7.", "publicKey = 9Cnzj4p4WGeKLs1Pt8QuKUpRKfFLfRYC",
         "postgres://user:password@localhost/db", "Basic realm=", "totp code flow", "cookie: theme=dark; lang=en",
+        "2026-08-15 is the password deadline", "the API token check is commit 3fa9c1e2b4d5a6f7",
+        "cr_" + "1a2B3c4D5" * 3,
         "パスポートの期限", "密码学从第 3 章开始", "2fa seed is on paper", "credentials for the vault: ask Tom",
     ],
 )  # fmt: skip
@@ -189,6 +193,7 @@ def test_talk_about_secrets_is_no_secret(text: str) -> None:
         ("dowód osobisty ABA300000", ["ABA300000"]),
         ("账户：银行账号 6013 8222 0001 2345", ["6013 8222 0001 2345"]),
         ("Order 5512 is late, call 202-555-0143", ["202-555-0143"]),
+        ("The phone, a long way off among the pots: 0761 1234567", ["0761 1234567"]),
         ("My number is 0761 1234567", ["0761 1234567"]),
         ("07700 900123 is her mobile", ["07700 900123"]),
         ("0761 1234567 (phone of the vet)", ["0761 1234567"]),

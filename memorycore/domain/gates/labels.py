@@ -10,6 +10,7 @@ _KATAKANA = re.compile("[\u30a1-\u30fa\u30fc]")
 _LONG_WORD = 8
 # Three letters between the signs of base64 are part of it.
 _SHORT_WORD, _BASE64 = 3, ("+", "/")
+_NUMBER_PART = re.compile(r"(?:nummer|number|num|nr|no|n)(?![A-Za-z])", re.IGNORECASE)
 _NEXT_PART = re.compile(r"[_-]?([A-Za-z]{1,30}|\d{1,30})")
 _NEXT_WORD = re.compile(r"[ \t]?([^\W\d_]{1,30}(?:'s)?)")
 
@@ -75,6 +76,13 @@ def _starts_part(text: str, start: int) -> bool:
     """Whether a capital begins a part of an identifier: the S of ``dbSecret`` and of ``APISecret``."""
     after = text[start + 1 : start + 2]
     return text[start].isupper() and (not text[start - 1].isupper() or after.islower())
+
+
+def ends_word(text: str, label: Label) -> bool:
+    """Whether a word ends with its label, or with what makes it a number: "long" is no "lon", "Passnummer" a "Pass"."""
+    if not _LATIN.match(label.word[-1]) or not _LATIN.match(text[label.end : label.end + 1]):
+        return True
+    return bool(_NUMBER_PART.match(text, label.end))
 
 
 def value_part(text: str, label: Label, still: frozenset[str]) -> int | None:

@@ -10,7 +10,7 @@ from functools import cache
 
 from memorycore.domain.gates import Finding, vocabulary
 from memorycore.domain.gates.disguise import Span, undisguise
-from memorycore.domain.gates.labels import find_labels, lower
+from memorycore.domain.gates.labels import ends_word, find_labels, lower
 from memorycore.domain.gates.numbers import Page, Shape, accounts, cards, documents, ibans, identities, phones
 
 _AT = r"(?:@|\s?[\[(](?:at|AT)[\])]\s?)"
@@ -78,7 +78,8 @@ def find(text: str) -> tuple[Finding, ...]:
     if "@" in plain.text or "(at)" in plain.text.lower() or "[at]" in plain.text.lower():
         found.extend(("email", span) for span in _mails(plain.text))
     if _NUMBER.search(plain.text):
-        labels = find_labels(plain.text, lower(plain.text), _vocabulary().words)
+        found_labels = find_labels(plain.text, lower(plain.text), _vocabulary().words)
+        labels = [label for label in found_labels if ends_word(plain.text, label) and not label.glued]
         found.extend(_numbers(Page(text=plain.text, labels=labels, ends=[label.end for label in labels])))
     kept: list[Finding] = []
     for rule, span in sorted(found, key=lambda item: (item[1][0], -item[1][1])):
