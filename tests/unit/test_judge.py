@@ -148,3 +148,9 @@ def test_every_code_of_evidence_has_a_sentence(lang: messages.Language) -> None:
     assert used
     assert [code for code in used if not messages.has(f"evidence.{code}", lang)] == []
     assert 'evidence("' in source
+
+
+def test_strangers_that_sound_alike_are_kept_apart() -> None:
+    texts = (DATA / "unrelated.txt").read_text(encoding="utf-8").splitlines()
+    found = [(old, new, judge(old, new)) for old in texts for new in texts if old != new]
+    assert [(old, new, verdict) for old, new, verdict in found if verdict.relation != "different"] == []

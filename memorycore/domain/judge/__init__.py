@@ -10,10 +10,12 @@ from memorycore.domain.judge.alignment import LONGEST
 from memorycore.domain.judge.apart import beside_what_holds
 from memorycore.domain.judge.case import Case, case_of
 from memorycore.domain.judge.crossing import across
+from memorycore.domain.judge.footing import on_one_footing, says_nothing, two_episodes
 from memorycore.domain.judge.meaning import ended_by_event, incompatible_in_other_words
 from memorycore.domain.judge.period import earlier
 from memorycore.domain.judge.replacement import one_thing_for_another, other_subject
 from memorycore.domain.judge.restated import restated
+from memorycore.domain.judge.statements import comparable
 from memorycore.domain.judge.verdict import Evidence, Relation, Verdict, evidence, verdict
 from memorycore.domain.judge.wording import denied_complement, polarity, said_from_both_sides, said_twice, same_words
 
@@ -37,6 +39,8 @@ def judge(old: str, new: str, *, likeness: float | None = None) -> Verdict:
     case = case_of(old, new)
     if case.old.form == case.new.form:
         return verdict("same", evidence("form"))
+    if not comparable(old, new):
+        return verdict("different", evidence("talk"))
     if case.old.cut or case.new.cut or max(len(case.old.terms), len(case.new.terms)) > LONGEST:
         return verdict("different", evidence("long"), undecided=True)
     return _newest(case, _of_one_subject(case, beside_what_holds(case) or _by_rules(case, likeness)))
@@ -45,6 +49,16 @@ def judge(old: str, new: str, *, likeness: float | None = None) -> Verdict:
 def _by_rules(case: Case, likeness: float | None) -> Verdict:
     if _languages_differ(case):
         return across(case, likeness)
+    if says_nothing(case):
+        return verdict("different", evidence("apart"))
+    if not on_one_footing(case):
+        found = restated(case) or verdict("different", evidence("apart"), undecided=case.overlap >= _CLOSE)
+    else:
+        found = _by_words(case)
+    return two_episodes(case, found) or found
+
+
+def _by_words(case: Case) -> Verdict:
     if not case.diff.runs:
         return same_words(case)
     return (

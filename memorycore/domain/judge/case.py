@@ -17,7 +17,11 @@ _WEAK = ("since", "now", "perfect")
 class Case:
     old: Assertion
     new: Assertion
-    diff: Difference
+
+    @cached_property
+    def diff(self) -> Difference:
+        """The alignment, which some pairs never need."""
+        return difference(self.old, self.new)
 
     def said_newly(self, cue: str) -> str:
         """The words of a cue that only the new text has, empty when there are none."""
@@ -98,7 +102,7 @@ class Case:
 def case_of(old: str, new: str) -> Case:
     one, other = assertion_of(old), assertion_of(new)
     one, other = _settled(one, other), _settled(other, one)
-    return Case(old=one, new=other, diff=difference(one, other))
+    return Case(old=one, new=other)
 
 
 def _settled(one: Assertion, other: Assertion) -> Assertion:

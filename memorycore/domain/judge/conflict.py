@@ -3,6 +3,7 @@
 from memorycore.domain.assertion import Term
 from memorycore.domain.judge.alignment import Run
 from memorycore.domain.judge.case import Case, differing
+from memorycore.domain.judge.numbered import names_which
 from memorycore.domain.judge.relations import are_opposite, slots, words_of
 from memorycore.domain.judge.verdict import Evidence
 
@@ -15,6 +16,7 @@ _FREQUENCIES = frozenset({
     "daily", "weekly", "monthly", "yearly", "hourly", "nightly", "fortnightly", "every other day", "quarterly",
     "half-yearly", "twice a day", "twice a week", "twice a month",
 })  # fmt: skip
+_SHORT_RUN = 3
 _TYPED = {"num": "number", "date": "date", "time": "time", "code": "code"}
 
 
@@ -26,6 +28,8 @@ def slot_of(run: Run, case: Case) -> Evidence:
 def _slot(run: Run, case: Case) -> str:
     if run.in_condition:
         return "condition"
+    if names_which(run, case):
+        return "subject"
     return _how_often(run) or _before_or_after(run) or _in_subject(run, case) or _in_predicate(run, case)
 
 
@@ -78,6 +82,8 @@ def _tells_which(run: Run, case: Case) -> bool:
 
 
 def _opposite(run: Run) -> bool:
+    if max(len(run.old), len(run.new)) > _SHORT_RUN:
+        return False
     return any(are_opposite(one.key, other.key) for one in run.old for other in run.new)
 
 

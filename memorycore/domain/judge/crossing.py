@@ -13,6 +13,7 @@ _KNOWN = frozenset({"verb", "noun", "adjective", "num", "date", "time", "code", 
 _NAMED = frozenset({"name", "name?", "code", "word"})
 _TYPED = ("num", "time", "date", "code")
 _NEAR = 0.5
+_COMMON = 0.4
 _SURE_LIKENESS = 0.9
 _LIGHT = frozenset({"have", "put", "hold", "daily", "go", "make", "name", "use", "digit", "number", "place"})
 """Verbs that one language says and another leaves out."""
@@ -29,12 +30,16 @@ class _Overlap:
     unknown_new: tuple[str, ...]
     share: float
     """Shared concepts as a share of the shorter text's, 0..1."""
+    whole_share: float
+    """Shared concepts as a share of all content of both, 0..1."""
     denied: bool
     """One denies an odd number of times more than the other."""
 
     @property
     def firm(self) -> bool:
-        return bool(self.common.keys() - {"user"}) and self.share >= _NEAR
+        """Enough in common, of all that both say, to speak of one thing."""
+        things = self.common.keys() - {"user"}
+        return bool(things) and self.share >= _NEAR and self.whole_share >= _COMMON
 
     @property
     def whole(self) -> bool:
@@ -61,6 +66,7 @@ def across(case: Case, likeness: float | None) -> Verdict:
 def _overlap(case: Case) -> _Overlap:
     old, new = _known(case.old, case.new), _known(case.new, case.old)
     common = old & new
+    said = len(case.old.content) + len(case.new.content)
     return _Overlap(
         common=common,
         left_old=frozenset(old - new) - _LIGHT,
@@ -68,8 +74,18 @@ def _overlap(case: Case) -> _Overlap:
         unknown_old=_unknown(case.old, case.new),
         unknown_new=_unknown(case.new, case.old),
         share=sum(common.values()) / (min(sum(old.values()), sum(new.values())) or 1),
+        whole_share=2 * (sum(common.values()) + _same_measure(case)) / (said or 1),
         denied=case.old.negations % 2 != case.new.negations % 2,
     )
+
+
+def _same_measure(case: Case) -> bool:
+    """Both give a figure of one kind: degrees, euros, a time of day."""
+    old, new = (
+        {term.token.dimension or term.kind for term in one.content if term.kind == "time" or term.token.dimension}
+        for one in (case.old, case.new)
+    )
+    return bool(old & new)
 
 
 def _conflict(case: Case, seen: _Overlap, typed: Evidence | None) -> Verdict | None:

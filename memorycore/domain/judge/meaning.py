@@ -71,9 +71,16 @@ def _state_ended(case: Case) -> Verdict | None:
         for new in case.new.content:
             if new.key not in ends(old.key) or new.denied or old.denied:
                 continue
+            if old.key == "repair" and not _under_way(case.old, old):
+                continue
             if _of_the_same_thing(case, old, new) and _happened(case, new):
                 return verdict("supersedes", evidence("event", old.text, new.text))
     return None
+
+
+def _under_way(one: Assertion, verb: Term) -> bool:
+    """It goes on, and is not told as done: "is being repaired", 在修."""
+    return "ongoing" in one.cues or one.text.endswith("在", 0, verb.token.start)
 
 
 def _slot_filled_anew(case: Case) -> Verdict | None:

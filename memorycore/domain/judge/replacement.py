@@ -7,7 +7,7 @@ from memorycore.domain.judge.alignment import Run
 from memorycore.domain.judge.case import Case, differing, snippet
 from memorycore.domain.judge.conflict import VALUES, slot_of
 from memorycore.domain.judge.period import is_dated, is_finer_date, later
-from memorycore.domain.judge.relations import ends, words_of
+from memorycore.domain.judge.relations import are_opposite, are_siblings, ends, words_of
 from memorycore.domain.judge.verdict import Evidence, Verdict, evidence, verdict
 
 _CLOSE = 0.3
@@ -17,6 +17,9 @@ _TYPED = frozenset({"number", "time", "date", "unit", "code", "timezone"})
 _ON_OCCASION = frozenset({"number", "unit", "value", "object", "many", "name"})
 _TYING = frozenset({"polarity", "negation", "scope"})
 """Slots that tie two statements by themselves: what is left-handed and what is right-handed is one side of a thing."""
+_TWO_VALUES = 4
+_FEW = 2
+_CLAUSE_BREAK = re.compile(r"[,;:.] |[,;](?!\d)")
 _CLAUSE_END = re.compile(r"[,;:]")
 
 
@@ -25,8 +28,10 @@ def one_thing_for_another(case: Case) -> Verdict | None:
     replaced = case.diff.of("replaced")
     if not replaced:
         return _ended(case)
-    if not case.diff.shared or (case.overlap < _CLOSE and not _says_what_it_is(case)):
+    if all(old.kind == "num" for old, _ in case.diff.shared) or (case.overlap < _CLOSE and not _says_what_it_is(case)):
         return None
+    if any(_spans_clauses(run, case) for run in replaced):
+        return verdict("different", evidence("apart"), undecided=True)
     signs = [slot_of(run, case) for run in replaced]
     return (
         _told_more_closely(case, replaced)
@@ -117,13 +122,25 @@ def _one_attribute(case: Case) -> bool:
     A person has many sides, so that "the user" alone ties nothing together; and a figure is no value for a word.
     """
     told = case.new.keys | case.new.events
-    if case.shared_predicate or any(ends(term.key) & told for term in case.old.content):
-        return True
     subject = {old.key for old, _ in case.diff.shared if old.subject} - {"user"}
+    if any(ends(term.key) & told for term in case.old.content):
+        return True
+    if case.shared_predicate:
+        return bool(subject) or case.strong_change or not _only_a_verb(case)
     verbs = [term for term in case.old.content if not term.subject and (term.kind == "verb" or term.token.past)]
     if not subject or any(term.key not in words_of("light", "verbs") for term in verbs):
         return False
     return _kinds(case.old) == _kinds(case.new)
+
+
+def _only_a_verb(case: Case) -> bool:
+    """A person, or nobody, and what is done: "uses", "prefers", which takes many objects."""
+    shared = {old.key for old, _ in case.diff.shared if not old.subject} - {"user"}
+    runs = [run for run in case.diff.runs if max(len(run.old), len(run.new)) <= _FEW]
+    values = [(old.key, new.key) for run in runs for old in run.old for new in run.new]
+    if any(are_siblings(*pair) or are_opposite(*pair) for pair in values):
+        return False
+    return shared <= words_of("loose", "verbs")
 
 
 def _kinds(assertion: Assertion) -> frozenset[str]:
@@ -163,6 +180,12 @@ def _person_replaced(case: Case, runs: tuple[Run, ...], signs: list[Evidence]) -
     if all(term.kind in {"name", "name?", "char"} for term in (*runs[0].old, *runs[0].new)):
         return verdict("supersedes", case.change, signs[0])
     return None
+
+
+def _spans_clauses(run: Run, case: Case) -> bool:
+    """What differs goes over the end of a clause: two stories, not two values."""
+    spans = (snippet(run.old, case.old), snippet(run.new, case.new))
+    return len(run.old) + len(run.new) > _TWO_VALUES and any(_CLAUSE_BREAK.search(span) for span in spans)
 
 
 def _says_what_it_is(case: Case) -> bool:

@@ -1,0 +1,52 @@
+"""Whether two assertions stand on one footing: enough in common that what differs is one side of one thing."""
+
+from memorycore.domain.assertion import Assertion
+from memorycore.domain.judge.case import Case
+from memorycore.domain.judge.relations import words_of
+from memorycore.domain.judge.verdict import Verdict, verdict
+
+_MOST_APART = 4
+_MOSTLY_SHARED = 0.6
+_ALL_BUT_A_WORD = 0.8
+_STORY = 6
+_ONE_VALUE = frozenset({"number", "unit", "date", "time", "code", "timezone", "frequency"})
+_TOLD = ("了", "过", "感到", "感觉", "觉得", "た。", "았", "었", "했")
+"""What tells in scripts without tenses that something happened."""
+_OPEN_SLOTS = frozenset({"value", "name", "object", "many", "action", "polarity", "event"})
+
+
+def says_nothing(case: Case) -> bool:
+    """Small words and signs only: nothing that could be said again or otherwise."""
+    return not case.old.content or not case.new.content
+
+
+def on_one_footing(case: Case) -> bool:
+    """All of the old text is in the new one, or little beside what both say.
+
+    Statements of one slot differ in a word or two. Where each says five things that the other does not, the words that
+    they share are chance: the same person, "very happy", "of the project".
+    """
+    shared = len(case.diff.shared)
+    old, new = len(case.old.content) - shared, len(case.new.content) - shared
+    return not old or not new or max(old, new) <= _MOST_APART or case.overlap >= _MOSTLY_SHARED
+
+
+def two_episodes(case: Case, found: Verdict) -> Verdict | None:
+    """Two things that happened to one person are no two values of a slot, unless a date or figure alone differs."""
+    if found.relation not in {"disputes", "supersedes"}:
+        return None
+    pair = (case.old, case.new)
+    stories = all(one.past and len(one.content) >= _STORY for one in pair) and case.overlap < _ALL_BUT_A_WORD
+    if not stories and not all(map(_is_episode, pair)):
+        return None
+    codes = {sign.code for sign in found.evidence}
+    if codes & _ONE_VALUE or not codes & _OPEN_SLOTS:
+        return None
+    return verdict("different", *found.evidence, undecided=True)
+
+
+def _is_episode(assertion: Assertion) -> bool:
+    """Somebody did or felt something once."""
+    episodes = words_of("episode", "verbs")
+    told = any(sign in assertion.text for sign in _TOLD)
+    return any(term.key in episodes and (told or term.token.past) for term in assertion.content)
