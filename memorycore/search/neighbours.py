@@ -49,7 +49,7 @@ ALWAYS_READ = 2
 MOST_PLACES = 3_000
 # Fewer shared words, or less likeness, and the judge has nothing to compare.
 LEAST_WORDS = 0.2
-LEAST_LIKENESS = 0.45
+LEAST_LIKENESS = 0.4
 # Of those that share no words worth mentioning: in a large store something is always somewhat alike, and each costs a
 # verdict. On the public pairs four lose nothing.
 MOST_BY_MEANING = 4
