@@ -145,6 +145,8 @@ def _known(c: apsw.Connection, candidate: Candidate, same: Memory, cause: Cause)
     for ref in candidate.memory.refs:
         same = memories.add_ref(c, same, ref)
     if same.state == "active" and not candidate.spare_id:  # a copy that comes back says nothing new
+        if same.valid_until is not None and same.valid_until <= cause.at:  # what was over holds again
+            same = rows.revise(c, same, {"valid_until": candidate.memory.valid_until}, cause)
         same = rows.confirm(c, same, cause)
     if same.state == "active":
         return Recorded(outcome="known", memory=same, reasons=(Reason(code="known_already"),))

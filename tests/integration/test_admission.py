@@ -195,3 +195,14 @@ def test_a_change_by_hand_passes_the_gates_too(tmp_path: Path) -> None:
             core.update(f"no memory has this text but somebody typed {key}", content="x y z", actor="test")
         assert key not in messages.error_text(unknown.value, "en")
     assert key.encode() not in b"".join(file.read_bytes() for file in home.options.data_dir.glob("memorycore.db*"))
+
+
+def test_what_was_over_holds_again_when_it_is_said_again(tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    with home.core() as core:
+        first = say(core, FOUNDED, valid_until=START.replace(month=4))
+        home.clock.forward(days=60)
+        assert texts(core, "who founded the harbour café") == []
+        again = say(core, FOUNDED)
+        assert (again["status"], again["id"]) == ("cold_duplicate", first["id"])
+        assert texts(core, "who founded the harbour café") == [FOUNDED]
