@@ -336,7 +336,8 @@ class UndoneEvent(TypedDict):
     """What became of one event.
 
     ``before`` is the text as it stood, ``after`` as it is now; in a conflict, as it stands and as it would have been.
-    ``made`` is the memory that a wording became, ``by`` the event that undid it already or that is in the way.
+    ``made`` is the memory that a wording became, ``by`` the event that undid it already or that is in the way,
+    ``other`` the memory that has the text by now.
     """
 
     event: int
@@ -350,6 +351,7 @@ class UndoneEvent(TypedDict):
     made: NotRequired[str]
     made_text: NotRequired[str]
     by: NotRequired[int]
+    other: NotRequired[str]
     code: NotRequired[str]
     message: NotRequired[str]
     redo: NotRequired[str]

@@ -256,6 +256,8 @@ def _hindered(rooms: Rooms, event: Event, obstacle: Obstacle) -> answers.UndoneE
     )
     if obstacle.by is not None:
         answer["by"] = obstacle.by
+    if obstacle.other:
+        answer["other"] = obstacle.other
     if status == "conflict" and memory is not None and "content" in event.change:
         answer["before"], answer["after"] = memory.content, str(event.change["content"][0])
         answer.pop("text", None)

@@ -110,7 +110,11 @@ def can_be_undone(event: Event) -> bool:
 
 
 def step_of(c: apsw.Connection, event: Event, namespaces: Sequence[str], at: datetime) -> Step | Obstacle:
-    """How to take an event back, or what is in the way. Changes nothing."""
+    """How to take an event back, or what is in the way. Changes nothing.
+
+    To take back what undid an undo is to undo once more what that was about: the step is on the first event then.
+    """
+    event = _first(c, event, namespaces)
     memory = memories.by_id(c, event.memory_id, namespaces)
     if event.undone_by is not None:
         return Obstacle(code="undone_already", memory=memory, by=event.undone_by)
@@ -120,6 +124,14 @@ def step_of(c: apsw.Connection, event: Event, namespaces: Sequence[str], at: dat
         return Obstacle(code="gone")
     edge = _edge(c, event, namespaces)
     return _changed(c, event, memory, edge, namespaces) or _planned(c, event, memory, edge, namespaces, at)
+
+
+def _first(c: apsw.Connection, event: Event, namespaces: Sequence[str]) -> Event:
+    if event.facts.get("undid") != "undone":
+        return event
+    undo = ledger.by_number(c, _number(event.facts.get("event")), namespaces)
+    first = undo and ledger.by_number(c, _number(undo.facts.get("event")), namespaces)
+    return first or event
 
 
 def _planned(
@@ -145,23 +157,43 @@ def _changed(
     if event.action in BY_EDGE:
         is_open = edge is not None and edge.status not in {"settled", "rejected"}
         return None if is_open else Obstacle(code="decided", memory=memory)
-    columns: Collection[str] = memories.drifted(memory, event.change)
+    whole = memories.events(c, memory.id, namespaces)
+    columns = set(memories.drifted(memory, event.change))
+    for again in _done_again(event, whole):
+        columns &= set(memories.drifted(memory, again.change))
+    later = _changed_since(event, whole)
     if event.action == "added":
-        columns = {name for later in _later(c, event, namespaces) for name in later.change} - BESIDE_THE_TEXT
+        columns = {name for _, changed in later for name in changed} - BESIDE_THE_TEXT
     elif "state" not in event.change and memory.state != ("trashed" if event.action == "trashed" else "active"):
         columns = columns or {"state"}
     if not columns:
         return None
-    later = [one.seq for one in _later(c, event, namespaces) if not one.change.keys().isdisjoint(columns)]
-    return Obstacle(code="changed_since", memory=memory, by=later[-1] if later else None)
+    in_the_way = [number for number, changed in later if changed & columns]
+    return Obstacle(code="changed_since", memory=memory, by=max(in_the_way, default=None))
 
 
-def _later(c: apsw.Connection, event: Event, namespaces: Sequence[str]) -> list[Event]:
-    """What happened to the memory afterwards and still counts."""
+def _done_again(event: Event, whole: Iterable[Event]) -> Iterable[Event]:
+    """The events that took back an undo of this one."""
+    undone = {one.seq for one in whole if one.action == "undone" and one.facts.get("event") == event.seq}
+    return (one for one in whole if one.action == "undone" and one.facts.get("event") in undone)
+
+
+def _changed_since(event: Event, whole: Sequence[Event]) -> list[tuple[int, frozenset[str]]]:
+    """What stands otherwise now than right after an event: the number that would turn it back, and its columns.
+
+    An event and what undid it, and what undid that, turn one change off and on; only where that ended counts.
+    """
+    known = {one.seq: one for one in whole}
+    turns: dict[int, list[Event]] = {}
+    for one in whole:
+        first = one
+        while first.action == "undone" and _number(first.facts.get("event")) in known:
+            first = known[_number(first.facts.get("event"))]
+        turns.setdefault(first.seq, []).append(one)
     return [
-        one
-        for one in memories.events(c, event.memory_id, namespaces)
-        if one.seq > event.seq and one.undone_by is None and one.action != "undone"
+        (ones[-1].seq, frozenset(name for one in ones for name in one.change))
+        for ones in turns.values()
+        if len(ones) % 2 != sum(one.seq <= event.seq for one in ones) % 2
     ]
 
 
@@ -342,11 +374,8 @@ def _mark(c: apsw.Connection, step: Step, number: int) -> None:
     """Note on the event which one took it back. What an undo had undone counts again when that is undone."""
     namespace, undoes = step.memory.namespace, step.event
     ledger.mark_undone(c, undoes.seq, namespace, number)
-    if (target := step.target) is None:
-        return
-    ledger.mark_undone(c, target.seq, namespace, None)
-    if target.action == "undone" and (first := _number(target.facts.get("event"))):
-        ledger.mark_undone(c, first, namespace, target.seq)
+    if step.target is not None:
+        ledger.mark_undone(c, step.target.seq, namespace, None)
 
 
 def _ways_into_file(

@@ -272,7 +272,7 @@ def test_a_text_that_another_memory_has_by_now_is_a_conflict(core: MemoryCore) -
     core.forget(new, actor="test")
     again = store(core, SUPERSEDED["cold"][0])["id"]
     one = undo(core, event)
-    assert (one["status"], one["code"]) == ("conflict", "known_already")
+    assert (one["status"], one["code"], one["other"]) == ("conflict", "known_already", again)
     assert again in one["message"]
 
 
