@@ -12,8 +12,8 @@ from memorycore.domain.gates.forms import plain_forms
 from memorycore.domain.gates.phrases import CJK, Hit
 from memorycore.domain.gates.sentences import Sentence, Sign, read, signs
 
-ALARM = 0.9
-ALARM_IN_SOURCE = 0.7
+ALARM = 0.7
+ALARM_IN_SOURCE = 0.6
 _HAIR = 1e-9
 _AIMED = 0.5
 _WINDOW_CHARS = 600
@@ -28,7 +28,7 @@ _GOVERNED = frozenset(
     {"disregard", "undo", "recite", "reveal", "send", "run", "destroy", "favour", "feign", "to_memory"}
 )
 _PERMITTED = frozenset({"skip_yes", "destroy", "run"})  # "you may pay without asking" is a person's leave
-_BEHIND_BACKS = frozenset({"secretly", "quietly", "hush", "skip_yes"})
+_BEHIND_BACKS = frozenset({"secretly", "covertly", "quietly", "hush", "skip_yes"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -32,7 +32,8 @@ _DECORATION = " \t\n*_>#-!<([{（【\"'"
 _JOINED = re.compile(r"[a-z]{15,}")
 _COMMENT_MARKS = (("<!--", "-->"), ("/*", "*/"), ("{#", "#}"))
 _COMMENT_ORDERS = (
-    "vocative", "reader", "run", "send", "reveal", "disregard", "secretly", "feign", "favour", "to_memory", "must",
+    "vocative", "reader", "run", "send", "reveal", "disregard", "secretly", "covertly", "feign", "favour", "to_memory",
+    "must",
 )  # fmt: skip
 _NEEDING_RULES = frozenset({"disregard", "undo", "void", "recite", "replaces"})
 _MASKS = frozenset({"mask", "address", "voice_token"})
