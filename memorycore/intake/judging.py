@@ -123,15 +123,11 @@ def _undone(c: apsw.Connection, new: Memory, old: Memory) -> bool:
 
 
 def _is_newer(new: Memory, old: Memory) -> bool:
-    """Whether dates or the source say that the candidate tells the later state of affairs.
+    """Whether both were read at the same place, which says something else now.
 
-    They say so of one statement with another value, not of two that merely cannot both be true.
+    That two things happened on different days says nothing: both may have happened.
     """
-    if fuzz.ratio(fold(old.content), fold(new.content)) < ONE_STATEMENT:
-        return False
-    if new.occurred_at and old.occurred_at:
-        return new.occurred_at > old.occurred_at
-    if new.source is None or old.source is None:
+    if new.source is None or old.source is None or fuzz.ratio(fold(old.content), fold(new.content)) < ONE_STATEMENT:
         return False
     return (new.source.uri, new.source.locator) == (old.source.uri, old.source.locator)
 

@@ -19,6 +19,7 @@ from memorycore.options import Language
 LANGUAGES: tuple[Language, ...] = get_args(Language)
 # Codes of these tables stand alone ("not_found"); those of the others carry the table's name ("heading.hot").
 _BARE = ("error", "reason")
+_GIVEN = frozenset({"id", "value", "what"})  # facts that a caller typed
 _LONGEST_NAME = 36  # an id; no key that is worth hiding is shorter and stands alone
 _OPTIONAL = re.compile(r"\[([^\[\]]*\{[^\[\]]*)\]")
 _FACT = re.compile(r"\{(\w+)(?::([^{}|]+)\|([^{}|]+))?\}")
@@ -57,7 +58,7 @@ def reason(code: str, lang: Language, **facts: object) -> str:
 def error_text(error: MemoryCoreError, lang: Language) -> str:
     """What happened, whether the text is safe, what to do."""
     words = catalogue(lang)
-    facts = {name: _shown(fact) for name, fact in error.facts.items()}
+    facts = {name: _shown(fact) if name in _GIVEN else fact for name, fact in error.facts.items()}
     if isinstance(why := facts.get("why"), str):
         # A code of ours becomes words, or a reason does; what a system said stays as it is.
         facts["why"] = fill(words.get(f"why.{why}", words.get(why, why)), facts)

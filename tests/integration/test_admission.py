@@ -114,11 +114,18 @@ def test_what_a_page_says_does_not_end_what_somebody_told(tmp_path: Path) -> Non
         assert core.inspect(str(first["id"]))["state"] == "active"
 
 
-def test_dates_say_which_is_newer_even_without_words(tmp_path: Path) -> None:
+def test_the_same_page_that_says_something_else_now_ends_what_it_said(tmp_path: Path) -> None:
+    page = Source(uri="https://wiki.test/cafe", locator="#history")
+    with Home(tmp_path).core() as core:
+        say(core, FOUNDED, source=page)
+        assert say(core, OTHER_NUMBER, source=page)["status"] == "superseded"
+
+
+def test_two_days_alone_end_nothing_and_an_older_text_never_does(tmp_path: Path) -> None:
     with Home(tmp_path).core() as core:
         say(core, FOUNDED, occurred_at=START.replace(month=1))
-        assert say(core, OTHER_NUMBER, occurred_at=START.replace(month=2))["status"] == "superseded"
-        assert say(core, FOUNDED.replace("12", "11"), occurred_at=START.replace(year=2020))["status"] == "disputed"
+        assert say(core, OTHER_NUMBER, occurred_at=START.replace(month=2))["status"] == "disputed"
+        assert say(core, CORRECTED, occurred_at=START.replace(year=2020))["status"] == "disputed"
 
 
 def test_the_same_sentence_in_two_sessions_stays_two_memories(tmp_path: Path) -> None:  # IL-133
