@@ -22,6 +22,11 @@ from tests.homes import Home, fact, rule
 PACKAGE = str(Path(memorycore.__file__).parent)
 OLD, NEW = "Always answer in short sentences.", "Always answer in very short sentences."
 KEPT = [rule(1).content, rule(2).content]
+# What the second text did to the first, and is undone: the operations that begin with undo.
+UNDONE = {
+    "undo_refined_hot": ("Always use ruff.", "Always use ruff, with a line length of 120."),
+    "undo_superseded_hot": ("Always greet in English.", "From now on, always greet in German."),
+}
 
 
 def change(core: MemoryCore, operation: str, memory_id: str) -> None:
@@ -32,10 +37,14 @@ def change(core: MemoryCore, operation: str, memory_id: str) -> None:
         "forget_hot": lambda: core.forget(memory_id, actor="child"),
         "restore_hot": lambda: core.restore(memory_id, actor="child"),
     }
-    actions[operation]()
+    if operation in UNDONE:
+        core.undo(event=int(memory_id), actor="child")
+    else:
+        actions[operation]()
 
 
 def prepare(root: Path, operation: str) -> str:
+    """Make the memory that is changed; the id of the one that is meant, or the number of the event to undo."""
     with Home(root).core() as core:
         for number in (1, 2):
             core.remember(rule(number), actor="setup")
@@ -43,6 +52,9 @@ def prepare(root: Path, operation: str) -> str:
         core.remember(fact(1), actor="setup")
         if operation == "restore_hot":
             core.forget(memory_id, actor="setup")
+        for text in UNDONE.get(operation, ()):
+            answer = core.remember(Draft(content=text, target="memory"), actor="setup")
+            memory_id = answer.get("undo", "").split()[-1]
     return memory_id
 
 
@@ -84,6 +96,7 @@ def look(root: Path, operation: str, *, acknowledged: bool) -> str:
         assert hot == entries, f"file and rows differ: {hot} {entries}"
         everything = [(line["content"], line["state"], line["tier"]) for line in core.export()]
         binned = [item["content"] for item in core.trash()["items"]]
+        marked = any("undone_by" in line for line in core.history(automatic_only=True)["events"])
     assert len({text for text, _, _ in everything}) == len(everything), f"a text is there twice: {everything}"
     state = {
         "store_hot": lambda: state_of_add(rule(3).content, entries, everything),
@@ -93,6 +106,8 @@ def look(root: Path, operation: str, *, acknowledged: bool) -> str:
         ),
         "forget_hot": lambda: "new" if OLD in binned and OLD not in entries else "old" if OLD in entries else "neither",
         "restore_hot": lambda: "new" if OLD in entries else "old" if OLD in binned else "cold",
+        "undo_refined_hot": lambda: state_of_undo(operation, entries, marked=marked),
+        "undo_superseded_hot": lambda: state_of_undo(operation, entries, marked=marked),
     }[operation]()
     if acknowledged:
         assert state == "new", f"acknowledged, but {state}"
@@ -104,6 +119,14 @@ def state_of_add(text: str, entries: list[str], everything: list[Any]) -> str:
     if not known:
         return "old" if text not in entries else "neither"
     return "new" if text in entries else "cold"
+
+
+def state_of_undo(operation: str, entries: list[str], *, marked: bool) -> str:
+    """The ledger has to say whether it was undone, and both texts stand in the file when it was."""
+    first, second = UNDONE[operation]
+    if marked:
+        return "new" if {first, second} <= set(entries) else "half undone"
+    return "old" if second in entries and first not in entries else "half undone"
 
 
 def main(operation: str, rounds: int) -> None:

@@ -7,7 +7,9 @@ import sys
 
 import pytest
 
-OPERATIONS = ["store_hot", "store_cold", "update_hot", "forget_hot", "restore_hot"]
+OPERATIONS = [
+    "store_hot", "store_cold", "update_hot", "forget_hot", "restore_hot", "undo_refined_hot", "undo_superseded_hot",
+]  # fmt: skip
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="forks children that are killed")
 
 
