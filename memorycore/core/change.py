@@ -186,7 +186,7 @@ def meant(rooms: Rooms, id_or_text: str) -> tuple[Memory | None, Memory | None]:
 
 def candidates(rooms: Rooms, words: str) -> answers.Changed:
     """What the words of a caller may have meant; nothing is changed for them."""
-    result = rooms.search(words, SearchRequest(namespaces=rooms.namespaces, top_k=5))
+    result = rooms.search(words, SearchRequest(namespaces=rooms.namespaces, top_k=5, every_wording=True))
     with rooms.db.read() as c:
         found = memories.by_seq(c, [hit.seq for hit in result.hits], rooms.namespaces)
     return reply.candidates(result, found)

@@ -119,5 +119,5 @@ def _answer(  # noqa: PLR0913 what one question is answered from
         tuning=tuning,
     )  # fmt: skip
     best = best_hits(sought, weigh(sought, chosen), most=looked_at(request.top_k))
-    best = one_of_each(sought, best, request.top_k)
+    best = best[: request.top_k] if request.every_wording else one_of_each(sought, best, request.top_k)
     return tuple(beside_their_opposites(sought, with_named(sought, best, allowed), allowed))

@@ -41,7 +41,7 @@ class SearchRequest:
 
     ``viewer_session``: the session that asks; memories of one session only are shown to it alone. ``also``: ids of
     memories that are shown if they may be, however they rank. ``seeks_bin``: look into the bin for what is strongly
-    meant.
+    meant. ``every_wording``: memories that say the same are all results, for somebody who has to choose one.
     """
 
     namespaces: tuple[str, ...]
@@ -51,6 +51,7 @@ class SearchRequest:
     explain: bool = False
     also: tuple[str, ...] = ()
     seeks_bin: bool = False
+    every_wording: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
