@@ -42,6 +42,12 @@ AFTER_HOUR = re.compile(
     r"\s*$|\s*[,.;:!?)]|,? (?:on|every|in|until|till|and|or|from|sharp|each|today|tomorrow"
     r"|by|instead|to|since|now|because|daily|for|with|o'clock|not)\b"
 )
+NEVER_LAST = frozenset({
+    "le", "la", "les", "un", "une", "des", "du", "au", "mon", "ma", "mes", "ton", "ta", "tes", "sa", "ses",
+    "si", "ou", "et", "en", "mi", "tu", "el", "los", "las", "su", "y", "der", "die", "das", "dem", "ein",
+    "eine", "es", "or", "and", "an", "the", "my", "your", "our", "their",
+})  # fmt: skip
+"""Articles and the like end no clause: where one stands there it is a value, a note or a name."""
 HALF = re.compile(r"half (?:an? )?(?=hour|day|dozen|year|litre|liter|kilo|mile)")
 RATE = re.compile(r" ?(?:a|an|per|/|each|every) ?(day|week|month|year|hour|night)\b")
 AND_A_HALF = re.compile(r" and a half(?= )")

@@ -251,7 +251,11 @@ class Scan:
             return 0
         length, entry = best
         end = upcoming[length - 1][1]
-        if length == 1 and entry.kind in {"func", "prep", "soft"} and self._stands_for_a_thing(plain[0], place, end):
+        if (
+            length == 1
+            and entry.kind in {"func", "prep", "soft", "conj"}
+            and self._stands_for_a_thing(plain[0], place, end)
+        ):
             return self._add("name", plain[0], place, end)
         told = 0 if length > 1 and stems[0] == "be" else length - 1  # "is called" is no past
         return self._entry(entry, place, end, past=self._is_past(plain[told], stems[told]))
@@ -269,6 +273,8 @@ class Scan:
         last = not rest.strip(" .,;!?:") or rest[0] in ".,;!?:"
         if len(word) == 1 and word.isascii():
             return self._is_proper(place) and word != "i"
+        if last and word in patterns.NEVER_LAST and bool(self.found):
+            return True
         stands = last or self.text[end : end + 1] == "-"  # "is on", "on-site"
         return stands and self.latin_language == "en" and word in {"on", "off", "in", "out", "up", "down"}
 

@@ -10,7 +10,7 @@ from memorycore.domain.judge.alignment import LONGEST
 from memorycore.domain.judge.apart import beside_what_holds
 from memorycore.domain.judge.case import Case, case_of
 from memorycore.domain.judge.crossing import across
-from memorycore.domain.judge.footing import on_one_footing, says_nothing, two_episodes
+from memorycore.domain.judge.footing import on_one_footing, other_relative, says_nothing, two_episodes
 from memorycore.domain.judge.meaning import ended_by_event, incompatible_in_other_words
 from memorycore.domain.judge.period import earlier
 from memorycore.domain.judge.replacement import one_thing_for_another, other_subject
@@ -51,6 +51,8 @@ def _by_rules(case: Case, likeness: float | None) -> Verdict:
         return across(case, likeness)
     if says_nothing(case):
         return verdict("different", evidence("apart"))
+    if sign := other_relative(case):
+        return verdict("different", sign)
     if not on_one_footing(case):
         found = restated(case) or verdict("different", evidence("apart"), undecided=case.overlap >= _CLOSE)
     else:
@@ -67,12 +69,19 @@ def _by_words(case: Case) -> Verdict:
         or said_twice(case)
         or ended_by_event(case)
         or polarity(case)
-        or held_and_more(case)
+        or _held_and_more(case)
         or incompatible_in_other_words(case)
         or restated(case)
         or one_thing_for_another(case)
         or verdict("different", evidence("apart"), undecided=case.overlap >= _CLOSE)
     )
+
+
+def _held_and_more(case: Case) -> Verdict | None:
+    """A text that names the old value where it tells that it is gone refines nothing."""
+    found = held_and_more(case)
+    told = restated(case) if found is not None else None
+    return told if told is not None and told.relation == "supersedes" else found
 
 
 def _languages_differ(case: Case) -> bool:

@@ -48,7 +48,10 @@ class Case:
             return ()
         known = self.old.keys | words_of("attribute", "words") | words_of("told", "words") | {"user"}
         dated = len(self.new.tokens) > 1 and self.new.tokens[0].kind == "date" and self.new.tokens[1].kind == "punct"
-        return tuple(term for term in terms[dated:] if term.subject and term.key not in known)
+        typed = {term.kind for term in self.old.content if term.kind in {"time", "num"}}
+        return tuple(
+            term for term in terms[dated:] if term.subject and term.key not in known and term.kind not in typed
+        )
 
     def only_in_addition(self, cue: str) -> bool:
         """A cue of the new text stands in a clause behind all that the old one said."""

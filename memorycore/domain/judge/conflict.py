@@ -42,7 +42,8 @@ def _how_often(run: Run) -> str:
 
 def _before_or_after(run: Run) -> str:
     """Behind what it belongs to, "before" is a matter of order; in front it names a thing: 前门."""
-    return "polarity" if _all(run, {"contrast"}) and run.before is not None and _opposite(run) else ""
+    amount = run.after is not None and run.after.kind in {"num", "time", "date"}
+    return "polarity" if _all(run, {"contrast"}) and (run.before is not None or amount) and _opposite(run) else ""
 
 
 def _in_subject(run: Run, case: Case) -> str:

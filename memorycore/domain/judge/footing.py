@@ -2,8 +2,8 @@
 
 from memorycore.domain.assertion import Assertion
 from memorycore.domain.judge.case import Case
-from memorycore.domain.judge.relations import words_of
-from memorycore.domain.judge.verdict import Verdict, verdict
+from memorycore.domain.judge.relations import are_one_relative, words_of
+from memorycore.domain.judge.verdict import Evidence, Verdict, evidence, verdict
 
 _MOST_APART = 4
 _MOSTLY_SHARED = 0.6
@@ -18,6 +18,15 @@ _OPEN_SLOTS = frozenset({"value", "name", "object", "many", "action", "polarity"
 def says_nothing(case: Case) -> bool:
     """Small words and signs only: nothing that could be said again or otherwise."""
     return not case.old.content or not case.new.content
+
+
+def other_relative(case: Case) -> Evidence | None:
+    """Two words for relatives that another language joins: 舅舅 and 伯伯 are both uncles, and two persons."""
+    kin = words_of("kin", "words")
+    for old, new in case.diff.shared:
+        if old.key in kin and not are_one_relative(old.text.casefold(), new.text.casefold()):
+            return evidence("subject", old.text, new.text)
+    return None
 
 
 def on_one_footing(case: Case) -> bool:

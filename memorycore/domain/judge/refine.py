@@ -13,14 +13,16 @@ _BEFORE_ANOTHER_VERB = frozenset({
 _OPENINGS = (",", ";", ":", ".", "(", "-", "[")
 _POSSESSIVES = ("的", "'s", "'", "の", "의")
 _THINGS = frozenset({"noun", "word", "char", "name", "name?"})
-_PLACE_ENDINGS = frozenset("区县镇乡室楼层号院馆店厅侧边面角")
+_PLACE_ENDINGS = frozenset("区县镇乡室楼层号院馆店厅侧边面角道街路巷村园门口站局校场")
 _LONG_PLACE = 3
+_BESIDE = ("旁边", "附近", "对面", "隔壁", "门口", "边上")
+"""The street's post office, beside it: a place told more closely."""
 _WITHOUT_BLANKS = frozenset({"zh", "ja", "ko"})
 
 
 def misfit(run: Run, case: Case) -> Evidence | None:
     """Why an addition is more than detail: another thing is spoken of, or the statement is no longer made."""
-    code = _of_another(run, case) or _lost_word(run, case)
+    code = _of_another(run, case) or _counted_otherwise(run, case) or _lost_word(run, case)
     if not code and not _lead(run, case).endswith(_OPENINGS):
         code = _inside(run, case)
     return differing(code, run, case) if code else None
@@ -37,7 +39,17 @@ def _of_another(run: Run, case: Case) -> str:
         return ""
     if case.new.text[run.before.token.end : run.before.token.end + 1] == "-":
         return "object"
-    return "subject" if _lead(run, case).endswith(_POSSESSIVES) else ""
+    closer = case.new.text.startswith(_BESIDE, run.new[-1].token.end)
+    return "subject" if _lead(run, case).endswith(_POSSESSIVES) and not closer else ""
+
+
+def _counted_otherwise(run: Run, case: Case) -> str:
+    """A number in the place of an article: "a third", "two thirds"."""
+    if run.new[-1].kind != "num" or run.after is None or not _touch(run.new[-1], run.after, case):
+        return ""
+    after = next((old for old, new in case.diff.shared if new is run.after), None)
+    before = [token for token in case.old.tokens if after is not None and token.end <= after.token.start][-1:]
+    return "number" if before and before[0].key == "article" else ""
 
 
 def _inside(run: Run, case: Case) -> str:
@@ -147,7 +159,12 @@ def _touches_changed_word(run: Run, case: Case) -> bool:
 
 
 def _free(run: Run) -> bool:
-    return all(term.kind in {"date", "time", "num"} or term.key in {"daily", "weekly", "monthly"} for term in run.new)
+    if len(run.new) > 1 and run.new[-1].kind == "contrast" and run.new[-1].key in {"before", "after"}:
+        return True  # 午休后, 晚饭前
+    return all(
+        term.kind in {"date", "time", "num"} or term.key in {"daily", "weekly", "monthly"} or _is_time(term)
+        for term in run.new
+    )
 
 
 def _before_shared_verb(run: Run) -> bool:

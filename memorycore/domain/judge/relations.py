@@ -27,6 +27,18 @@ def are_opposite(one: str, other: str) -> bool:
 
 
 @cache
+def _relatives() -> tuple[frozenset[str], ...]:
+    return tuple(frozenset(group) for group in table("relations")["kin"]["equal"])
+
+
+def are_one_relative(one: str, other: str) -> bool:
+    """Whether two words of one language name the same relative; plurals and particles count for nothing."""
+    if one.startswith(other) or other.startswith(one):
+        return True
+    return any(one in group and other in group for group in _relatives())
+
+
+@cache
 def _siblings() -> tuple[frozenset[str], ...]:
     return tuple(frozenset(group) for group in table("relations")["siblings"]["groups"])
 
