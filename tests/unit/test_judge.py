@@ -107,6 +107,40 @@ def test_a_limited_statement_is_an_exception_and_replaces_nothing(old: str, new:
     assert (found.relation, found.limited, codes(found)) == ("different", True, {"limited"})
 
 
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("伯伯住在苏州", "舅舅住在苏州"),
+        ("用户的堂哥在银行上班", "用户的表哥在银行上班"),
+        ("奶奶做的饺子", "外婆做的饺子"),
+        ("Use a third of a cup of oil.", "Use two thirds of a cup of oil."),
+        ("The tank is a quarter full.", "The tank is three quarters full."),
+        ("Un tiers du budget va aux voyages.", "Deux tiers du budget vont aux voyages."),
+        ("La note est ré.", "La note est la."),
+        ("Le code est le mot un.", "Le code est le mot deux."),
+        ("El tono es mi.", "El tono es la."),
+        ("The parcel goes to gate number 4.", "The parcel goes to gate number 5."),
+    ],
+)
+def test_a_relative_a_fraction_and_a_short_word_in_the_place_of_a_value_are_not_overlooked(old: str, new: str) -> None:
+    assert judge(old, new).relation not in DESTRUCTIVE
+    assert judge(new, old).relation not in DESTRUCTIVE
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("The treasurer is Ada.", "The treasurer is Ben; Ada fell ill and resigned."),
+        ("The caretaker is Mr Ott.", "Mr Ott has retired, the caretaker is Ms Lund."),
+        ("班长是小李", "班长是小王，小李转学了"),
+        ("会议九点开", "搞错了，会议十点开"),
+        ("用户在东门等车", "记错了，用户在西门等车"),
+    ],
+)
+def test_a_new_value_told_with_the_going_of_the_old_one_supersedes(old: str, new: str) -> None:
+    assert judge(old, new).relation == "supersedes"
+
+
 def test_evidence_names_what_differs_in_the_words_of_the_texts() -> None:
     (sign,) = judge("The dose is 3 mg per day.", "The dose is 3 g per day.").evidence
     assert (sign.code, sign.old, sign.new) == ("unit", "3 mg", "3 g")

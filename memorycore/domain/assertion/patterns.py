@@ -49,7 +49,11 @@ NEVER_LAST = frozenset({
 })  # fmt: skip
 """Articles and the like end no clause: where one stands there it is a value, a note or a name."""
 HALF = re.compile(r"half (?:an? )?(?=hour|day|dozen|year|litre|liter|kilo|mile)")
+PART_OF_DAY = re.compile(r" (?:in the (morning|afternoon|evening)|at (night))\b")
 RATE = re.compile(r" ?(?:a|an|per|/|each|every) ?(day|week|month|year|hour|night)\b")
 AND_A_HALF = re.compile(r" and a half(?= )")
-ONE_UNIT = re.compile(r"an? (hour|minute|day|week|month|year|second)\b( and a half\b)?")
+ONE_UNIT = re.compile(
+    r"an? (hour|minute|day|week|month|year|second|litre|liter|kilo|kilogram|kilometre|metre|meter|mile|pound)\b"
+    r"( and a half\b)?"
+)
 DENYING_PREFIXES = ("un", "non", "in", "im", "ir", "dis")

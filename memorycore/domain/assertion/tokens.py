@@ -147,7 +147,7 @@ class Scan:
         if text[place] == "-":
             value = -value
         if self._is_hour(place, number.end(), value, found):
-            return self._add("time", f"@{value * 60:g}", place, max(end, number.end()))
+            return self._hour(value, place, max(end, number.end()))
         if found is None and "." in digits and value >= 0:
             return self._add("num", f"#v{digits}", place, max(end, number.end()))  # a version: 4.2 is not 4.20
         return self._quantity(place, max(end, number.end()), measure(value, found))
@@ -157,6 +157,14 @@ class Scan:
         if unit is not None or not self.text.endswith("at ", 0, place) or not value.is_integer() or not 0 < value <= 24:  # noqa: PLR2004 hours of a day
             return False
         return bool(patterns.AFTER_HOUR.match(self.text, end))
+
+    def _hour(self, value: float, place: int, end: int) -> int:
+        """``at seven in the evening`` is 19:00."""
+        part = patterns.PART_OF_DAY.match(self.text, end)
+        if part is not None and value <= 12:  # noqa: PLR2004 hours of half a day
+            late = part[1] != "morning" and value != 12  # noqa: PLR2004 noon
+            return self._add("time", f"@{(value + 12 * late) * 60:g}", place, part.end())
+        return self._add("time", f"@{value * 60:g}", place, end)
 
     def _quantity(self, place: int, end: int, amount: Amount) -> int:
         self._add("num", amount.key, place, end, dimension=amount.dimension)
@@ -343,7 +351,7 @@ class Scan:
             value, end = value + 0.5, and_half.end()
         finish, unit = self._unit_after(end)
         if self._is_hour(place, end, value, unit):
-            return self._add("time", f"@{value * 60:g}", place, end)
+            return self._hour(value, place, end)
         return self._quantity(place, finish, measure(value, unit))
 
     def _sum_of_words(self, place: int) -> tuple[float, int]:

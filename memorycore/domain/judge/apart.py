@@ -3,6 +3,7 @@
 from memorycore.domain.judge.case import Case
 from memorycore.domain.judge.meaning import ended_by_event, incompatible_in_other_words
 from memorycore.domain.judge.refine import misfit
+from memorycore.domain.judge.relations import words_of
 from memorycore.domain.judge.verdict import Verdict, evidence, verdict
 
 _COVERED = 0.6
@@ -14,12 +15,26 @@ def beside_what_holds(case: Case) -> Verdict | None:
 
 
 def _limited(case: Case) -> Verdict | None:
-    if word := case.said_newly("limited"):
+    if (word := case.said_newly("limited")) and not _changed_for_good(case, word):
         related = bool(case.diff.shared)
         return Verdict(relation="different", evidence=(evidence("limited", new=word),), limited=related)
     if "limited" in case.old.cues and "limited" not in case.new.cues:
         return verdict("different", evidence("limited", old=case.old.cues["limited"][0]))
     return None
+
+
+def _changed_for_good(case: Case, near: str) -> bool:
+    """``This week the office moved``: a change that is told as done outweighs a word for the days around it."""
+    change = case.said_newly("change")
+    if not change or near.casefold() not in words_of("limits", "near"):
+        return False
+    if case.new.language == "zh":
+        return "了" in case.new.text or case.new.text.find(change) < case.new.text.find(near)
+    return any(token.past and token.start >= place for place in _places(case, change) for token in case.new.tokens)
+
+
+def _places(case: Case, words: str) -> list[int]:
+    return [token.start for token in case.new.tokens if case.new.text[token.start : token.end] == words]
 
 
 def _over(case: Case) -> Verdict | None:

@@ -5,7 +5,7 @@ import re
 from memorycore.domain.assertion import SOFT, Assertion
 from memorycore.domain.judge.alignment import Run
 from memorycore.domain.judge.case import Case
-from memorycore.domain.judge.relations import are_inverse
+from memorycore.domain.judge.relations import are_inverse, words_of
 
 _FREE_KINDS = frozenset({"date", "time", "num", "code", "contrast"})
 _FREE_WORDS = frozenset({
@@ -22,7 +22,7 @@ def order_differs(case: Case) -> str:
         return ""
     if _lists_equal(case.old.form, case.new.form) or _one_changed_sides(case):
         return ""
-    if _rotated_at_copula(case) or _one_is_passive(case):
+    if _rotated_at_copula(case) or _one_is_passive(case) or _holds_both_ways(case) or _condition_moved(case):
         return ""
     if _core(case.old, _prepositions(case.new)) == _core(case.new, _prepositions(case.old)):
         return ""
@@ -30,6 +30,26 @@ def order_differs(case: Case) -> str:
     if {"from", "to"} <= keys:
         return "direction"
     return "order" if keys & _SEQUENCE or _has_sequence_words(case.new) else "role"
+
+
+_PAIR_AND_RELATION = 3
+
+
+def _holds_both_ways(case: Case) -> bool:
+    """``Mia is married to Tom``: two names and a relation that has no direction."""
+    keys = [term.key for term in case.new.content]
+    names = [term for term in case.new.content if term.kind in {"name", "name?"}]
+    related = any(term.key in words_of("symmetric", "words") for term in case.new.terms)
+    return related and len(names) == 2 and len(keys) <= _PAIR_AND_RELATION  # noqa: PLR2004 the two
+
+
+def _condition_moved(case: Case) -> bool:
+    """``If A, B`` and ``B if A``."""
+    old, new = (
+        tuple([term.key for term in one.content if term.condition == side] for side in (True, False))
+        for one in (case.old, case.new)
+    )
+    return bool(old[0]) and old == new
 
 
 def is_inverse(run: Run) -> bool:
