@@ -1,7 +1,7 @@
 """The acts of the demo, in order."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +11,7 @@ import anyio
 
 from memorycore.cli.demo.server import Answer, Server, ServerGoneError, running_server
 from memorycore.cli.demo.show import Show
-from memorycore.cli.demo.world import Edit, Question, Statement, World
+from memorycore.cli.demo.world import Edit, Mistake, Question, Statement, World
 from memorycore.hot.document import Document, parse, size
 
 PLACES = ("memory", "user", "cold", "bin", "known")
@@ -73,6 +73,7 @@ async def _acts(show: Show, folder: Path, world: World) -> bool:
         _files(show, folder, await _limits(server))
         await _ask(server, show, world.questions)
         edited = await _edit(server, show, folder, world.edit, told)
+        told.append(await _undo(server, show, world.mistake))
         told += await _kill(server, show, world.last)
     async with running_server(folder, show.language) as server:
         show.line("kill_again", ready=server.ready_s)
@@ -183,6 +184,32 @@ async def _edit(server: Server, show: Show, folder: Path, edit: Edit, told: Sequ
         for revision in story["revisions"]:
             show.note("edit_history", text=revision["content"])
     return {before.id: edit.new}
+
+
+async def _undo(server: Server, show: Show, mistake: Mistake) -> Told:
+    """Tell something that takes the place of what was known, and take that back."""
+    show.act("act_undo")
+    told = await _tell_one(server, Statement(text=mistake.says, session="mistake"))
+    said = told.answer.said
+    show.difference(str(said.get("before", "")), mistake.says)
+    for why in said.get("why", ()):
+        show.note("undo_why", why=why)
+    await _ask_again(server, show, mistake, {mistake.says})
+    command = str(said.get("undo", ""))
+    show.line("undo_mistake", command=command)
+    undone = (await server.call("undo", event=int(command.rsplit(maxsplit=1)[-1]))).said["events"][0]
+    if undone["status"] == "undone":
+        show.line("undo_done")
+    else:
+        show.line("undo_failed", why=undone.get("message", ""))
+    await _ask_again(server, show, mistake, {mistake.says, str(said.get("before", ""))})
+    return told
+
+
+async def _ask_again(server: Server, show: Show, mistake: Mistake, about: Collection[str]) -> None:
+    answer = await server.call("recall", query=mistake.asks, top_k=5)
+    found = [one for one in answer.said["results"] if one["content"] in about]
+    show.answer(mistake.asks, next(iter(found), None), answer.ms, beside=found[1:])
 
 
 async def _kill(server: Server, show: Show, statements: Sequence[Statement]) -> list[Told]:

@@ -110,6 +110,7 @@ def _environment(folder: Path, language: Language) -> dict[str, str]:
         "MEMORYCORE_DATA_DIR": str(folder / "data"),
         "MEMORYCORE_CONFIG": str(config),
         "MEMORYCORE_LANG": language,
+        "MEMORYCORE_TOOLSET": "full",
     }
 
 

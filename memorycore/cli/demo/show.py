@@ -109,17 +109,20 @@ class Show:
         title = Text.assemble((name, "bold yellow"), f"  {size}")
         self._out.print(Panel(body, title=title, title_align="left", border_style="dim"))
 
-    def answer(self, question: str, found: Mapping[str, Any] | None, ms: float) -> None:
-        """One question, the best memory if there is one, its tier and the time."""
+    def answer(
+        self, question: str, found: Mapping[str, Any] | None, ms: float, *, beside: Sequence[Mapping[str, Any]] = ()
+    ) -> None:
+        """One question, the best memory if there is one, its tier and the time; and others that count as well."""
         across = "" if found is None else self._across(question, str(found["content"]))
         self._out.print(_apart(Text("? ").append(question, style="bold"), Text(across, style="dim")))
-        where = Text()
-        if found is not None:
-            tier = str(found["tier"])
-            where.append(self.say(f"tier_{tier}"), style="yellow" if tier == "hot" else "cyan")
-        where.append(f" {ms:4.0f} ms", style="dim")
-        text = self.say("ask_nothing") if found is None else str(found["content"])
-        self._out.print(Padding(_apart(Text(text), where), (0, 0, 0, 2)))
+        for one in (found, *beside):
+            where = Text()
+            if one is not None:
+                tier = str(one["tier"])
+                where.append(self.say(f"tier_{tier}"), style="yellow" if tier == "hot" else "cyan")
+            where.append(f" {ms:4.0f} ms", style="dim")
+            text = self.say("ask_nothing") if one is None else str(one["content"])
+            self._out.print(Padding(_apart(Text(text), where), (0, 0, 0, 2)))
         self._rest(GLANCE_S)
 
     def _across(self, question: str, text: str) -> str:

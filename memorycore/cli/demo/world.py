@@ -38,6 +38,15 @@ class Edit:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Mistake:
+    """A statement that takes the place of another one and should not, and a question about both."""
+
+    of: str
+    says: str
+    asks: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class World:
     """``last`` are the statements during which the server is killed."""
 
@@ -45,6 +54,7 @@ class World:
     last: tuple[Statement, ...]
     questions: tuple[Question, ...]
     edit: Edit
+    mistake: Mistake
 
 
 def load_world() -> World:
@@ -56,6 +66,7 @@ def load_world() -> World:
         last=tuple(Statement(**said, session="last") for said in raw["last"]["says"]),
         questions=tuple(Question(**question) for question in raw["question"]),
         edit=Edit(**raw["edit"]),
+        mistake=Mistake(**raw["mistake"]),
     )
 
 
