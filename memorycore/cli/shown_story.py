@@ -20,7 +20,7 @@ TOLD = frozenset({"trash_reason", "trashed_at"})
 
 def story(shell: "Shell", answer: "Story") -> None:
     """What it says, where it is, how it stands to others, what it said before, what happened to it."""
-    shell.out.print(Text(answer["content"], style="bold"))
+    shell.out.print(Text(answer["content"] or shell.word("state.purged"), style="bold"))
     if note := answer.get("note"):
         point(shell, note)
     facts: dict[str, object] = {

@@ -144,7 +144,8 @@ def _erase(rooms: Rooms, roots: Sequence[Memory], actor: str) -> answers_forget.
 def _wipe(rooms: Rooms, doomed: Doomed, cause: Cause) -> int:
     """Take everything out of the database: in steps, so that others can write between them.
 
-    The rows go last: as long as one is there, who erases it again knows what to look for.
+    The rows go last, those that were named the very last: as long as one is there, who erases it again knows what to
+    look for.
 
     Returns:
         How many pieces of the history of other memories lost the text.
@@ -158,7 +159,7 @@ def _wipe(rooms: Rooms, doomed: Doomed, cause: Cause) -> int:
             blanked += erasure.blank_passages(c, doomed, some, rooms.namespaces)
     with rooms.db.write() as c:
         blanked += erasure.blank_evidence(c, doomed, rooms.namespaces)
-    for some in _in_steps(doomed.memories):
+    for some in _in_steps(doomed.memories[::-1]):
         with rooms.db.write() as c:
             for memory in some:
                 now = turn.claim(c, memory, cause.at)

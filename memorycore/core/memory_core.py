@@ -1,7 +1,8 @@
 """MemoryCore: one method per verb, used by every surface. It sequences the rooms and answers plain objects."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from datetime import datetime
+from dataclasses import replace
+from datetime import datetime, timedelta
 from itertools import islice
 from typing import Self, Unpack
 
@@ -13,7 +14,7 @@ from memorycore.core.review import Choice
 from memorycore.core.rooms import Rooms, new_id, utc_now
 from memorycore.domain.memory import Draft, Memory, Target
 from memorycore.embed import EmbeddingService
-from memorycore.govern import maintenance, vectors
+from memorycore.govern import maintenance, purge, vectors
 from memorycore.llm import open_endpoint
 from memorycore.options import CoreOptions
 from memorycore.search import RecallFilters
@@ -308,8 +309,16 @@ class MemoryCore:
             InvalidInput: There is no step with this name.
         """
         self.touch()
-        known = maintenance.steps_of(self.db, self.embedding, clock=self.rooms.clock, dry_run=dry_run)
+        known: dict[str, maintenance.Step] = {
+            "purge": lambda: {"purged": self._purge(dry_run=dry_run)},
+            **maintenance.steps_of(self.db, self.embedding, clock=self.rooms.clock, dry_run=dry_run),
+        }
         return maintenance.run(known, steps, dry_run=dry_run)
+
+    def _purge(self, *, dry_run: bool) -> int:
+        cause = replace(self.rooms.cause("maintenance", "bin_time_over"), automatic=True)
+        before = cause.at - timedelta(days=self.options.trash_days)
+        return purge.purge(self.db, self.namespaces, binned_before=before, cause=cause, dry_run=dry_run)
 
     def fill_vectors(self, *, timeout_s: float | None = None) -> vectors.Filled:
         """Make vectors that are missing, one round."""

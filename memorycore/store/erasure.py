@@ -20,6 +20,8 @@ from memorycore.store.database import Database, driver_errors
 from memorycore.store.statements import all_rows, first_row, only_row, sql
 
 ERASED = "[erased]"
+LEAST_PIECES = 2
+MOST_PIECES = 120
 ONLY_LOG, WHOLE_FILE = 1, 2  # what is still to be cleared
 # What may stay in the ledger of another memory that names the erased one: ids, numbers and codes.
 _HARMLESS = frozenset({
@@ -128,8 +130,9 @@ def out_of_use(c: apsw.Connection, text: str, namespaces: Sequence[str]) -> Memo
 
 def all_traces(doomed: Doomed) -> list[traces.Trace]:
     """Everything to look for while the rows are still there."""
-    found = [form for text in doomed.passages for _, forms in traces.of_text(text) for form in forms]
-    found += [form for text in doomed.passages for _, form in traces.of_words(text)]
+    most = _pieces_of_each(doomed)
+    found = [form for text in doomed.passages for _, forms in traces.of_text(text, most=most) for form in forms]
+    found += [form for text in doomed.passages for _, form in traces.of_words(text, most=most)]
     found += [form for vector in doomed.vectors for form in traces.of_vector(vector)]
     return list(dict.fromkeys(found))
 
@@ -137,17 +140,23 @@ def all_traces(doomed: Doomed) -> list[traces.Trace]:
 def traces_of(c: apsw.Connection, doomed: Doomed) -> list[traces.Trace]:
     """What to look for in files after the rows are gone: not what other memories have for themselves."""
     found: list[traces.Trace] = []
+    most = _pieces_of_each(doomed)
     for text in doomed.passages:
-        for piece, forms in traces.of_text(text):
+        for piece, forms in traces.of_text(text, most=most):
             if first_row(c, "is_in_a_memory", {"text": piece}) is None:
                 found += forms
-        for piece, form in traces.of_words(text):
+        for piece, form in traces.of_words(text, most=most):
             if not any(first_row(c, name, {"tokens": piece}) for name in ("tokens_in_index", "tokens_in_archive")):
                 found.append(form)
     for vector in doomed.vectors:
         if first_row(c, "is_a_vector", {"vector": vector}) is None:
             found += traces.of_vector(vector)
     return list(dict.fromkeys(found))
+
+
+def _pieces_of_each(doomed: Doomed) -> int:
+    """Of many long texts fewer pieces each: every one is looked for in every row and every file."""
+    return max(LEAST_PIECES, min(traces.MOST_PIECES, MOST_PIECES // max(1, len(doomed.passages))))
 
 
 def delete_rows(c: apsw.Connection, doomed: Iterable[tuple[int, str]], *, kept_event: int = 0) -> None:

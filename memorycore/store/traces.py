@@ -53,24 +53,28 @@ def is_telling(text: str) -> bool:
     return len(text) >= LEAST_CHARS and len(text.encode("utf-8")) >= LEAST_BYTES
 
 
-def pieces(text: str) -> list[str]:
+def pieces(text: str, *, most: int = MOST_PIECES) -> list[str]:
     """A text as it is searched for: whole; a long one, which may lie on several pages, in pieces, evenly taken."""
     if len(text) <= WHOLE_CHARS:
         return [text]
     cut = [text[start : start + PIECE_CHARS] for start in range(0, len(text) - PIECE_CHARS + 1, PIECE_CHARS)]
-    step = -(-len(cut) // MOST_PIECES)
+    step = -(-len(cut) // most)
     return list(dict.fromkeys(piece for piece in (*cut[::step], text[-PIECE_CHARS:]) if is_telling(piece.strip())))
 
 
-def of_words(text: str) -> list[tuple[str, Trace]]:
+def of_words(text: str, *, most: int = MOST_PIECES) -> list[tuple[str, Trace]]:
     """The words of a text as the text index holds them, piece by piece, each with what to search for."""
-    return [(piece, Trace("words", piece.encode("utf-8"))) for piece in pieces(index_tokens(text)) if is_telling(piece)]
+    return [
+        (piece, Trace("words", piece.encode("utf-8")))
+        for piece in pieces(index_tokens(text), most=most)
+        if is_telling(piece)
+    ]
 
 
-def of_text(text: str) -> list[tuple[str, list[Trace]]]:
+def of_text(text: str, *, most: int = MOST_PIECES) -> list[tuple[str, list[Trace]]]:
     """The pieces of a text, each with every form in which one of ours would write it: plain, in JSON, on Windows."""
     found: list[tuple[str, list[Trace]]] = []
-    for piece in pieces(text):
+    for piece in pieces(text, most=most):
         plain = piece.encode("utf-8")
         escaped = {json.dumps(piece, ensure_ascii=ascii_only)[1:-1].encode("utf-8") for ascii_only in (True, False)}
         forms = [Trace("text", plain), Trace("utf-16", piece.encode("utf-16-le"))]
