@@ -72,6 +72,12 @@ class Assertion:
 
 
 @lru_cache(maxsize=4096)
+def form_of(text: str) -> str:
+    """The text without what means nothing: width, case, blanks, final stops."""
+    return normalise_for_compare(text)
+
+
+@lru_cache(maxsize=4096)
 def assertion_of(text: str) -> Assertion:
     """Read a text. Never fails; texts beyond ``READ_CHARS`` are read up to there."""
     found, levelled, language = scan(text[:READ_CHARS])
@@ -79,7 +85,7 @@ def assertion_of(text: str) -> Assertion:
     head = predicate_place(tokens, language)
     return Assertion(
         text=levelled,
-        form=normalise_for_compare(text),
+        form=form_of(text),
         language=language,
         tokens=tuple(tokens),
         terms=tuple(_terms(tokens, levelled, head, suffixed=language in {"ja", "ko"})),

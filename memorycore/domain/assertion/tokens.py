@@ -36,6 +36,10 @@ class Token(NamedTuple):
     """It ends in -s, as an English verb behind its subject does."""
 
 
+_BEHIND_A_WORD = frozenset({"", " ", ",", ";", "!", "?", ")"})
+"""A word with one of these behind it is no code, path or address."""
+
+
 def language_of(text: str) -> str:
     """The language a levelled, folded text is read in, one of ``LATIN`` and ``CJK``."""
     script = script_class(text)
@@ -53,14 +57,20 @@ def language_of(text: str) -> str:
     return best if votes[best] > votes["en"] + (8 if votes["en"] else 0) else "en"
 
 
+def _folded(text: str) -> str:
+    """Folded character by character, so that places stay the same."""
+    folded = text.casefold()
+    if len(folded) == len(text):
+        return folded
+    return "".join(one if len(one := character.casefold()) == 1 else character for character in text)
+
+
 class Scan:
     """One pass over a text. A class since every step needs the text, its vocabulary and what was found before."""
 
     def __init__(self, text: str) -> None:
         self.cased = level(text)
-        self.text = "".join(
-            folded if len(folded := character.casefold()) == 1 else character for character in self.cased
-        )
+        self.text = _folded(self.cased)
         self.language = language_of(self.text)
         self.own = words(self.language)
         self.latin = self.own if self.language in LATIN else words("en")
@@ -209,9 +219,10 @@ class Scan:
             moment := moment_at(self.text, place, proper=self._is_proper(place))
         ):
             return self._add(moment.kind, moment.key, place, moment.end, dimension=moment.zone)
-        if solid := self._solid(place, place + 1):
-            return solid
         word = patterns.WORD.match(self.text, place)
+        plain = word is not None and self.text[word.end() : word.end() + 1] in _BEHIND_A_WORD
+        if not plain and (solid := self._solid(place, place + 1)):
+            return solid
         if word is None:
             return self._add("punct", self.text[place], place, place + 1)
         if self.language == "fr" and (clitic := patterns.FRENCH_CLITIC.match(self.text, place)):
@@ -242,7 +253,7 @@ class Scan:
         stem = lemma(first, self.latin_language, self.latin.irregular)
         if first not in self.latin.exact and stem not in self.latin.stems and not first.endswith("er"):
             return 0
-        upcoming = self._upcoming(place, 7)
+        upcoming = self._upcoming(place, max(self._longest(first, stem), 2 if first.endswith("er") else 1))
         if not upcoming:
             return 0
         plain = tuple(word for word, _ in upcoming)
@@ -267,6 +278,11 @@ class Scan:
             return self._add("name", plain[0], place, end)
         told = 0 if length > 1 and stems[0] == "be" else length - 1  # "is called" is no past
         return self._entry(entry, place, end, past=self._is_past(plain[told], stems[told]))
+
+    def _longest(self, word: str, stem: str) -> int:
+        """Words in the longest phrase that begins so; phrases are sorted, longest first."""
+        exact, stems = self.latin.exact.get(word), self.latin.stems.get(stem)
+        return max(len(exact[0][0]) if exact else 0, len(stems[0][0]) if stems else 0)
 
     def _positive(self, word: str, stem: str) -> str:
         """``taller than`` → tall, when that is a word we know."""

@@ -5,12 +5,19 @@
 that knows decides: what holds for a time only, another language, the same words, then more or other words.
 """
 
+from memorycore.domain.assertion import form_of
 from memorycore.domain.judge.addition import held_and_more
 from memorycore.domain.judge.alignment import LONGEST
 from memorycore.domain.judge.apart import beside_what_holds
 from memorycore.domain.judge.case import Case, case_of
 from memorycore.domain.judge.crossing import across
-from memorycore.domain.judge.footing import on_one_footing, other_relative, says_nothing, two_episodes
+from memorycore.domain.judge.footing import (
+    has_little_in_common,
+    on_one_footing,
+    other_relative,
+    says_nothing,
+    two_episodes,
+)
 from memorycore.domain.judge.meaning import ended_by_event, incompatible_in_other_words
 from memorycore.domain.judge.period import earlier
 from memorycore.domain.judge.replacement import one_thing_for_another, other_subject
@@ -36,13 +43,16 @@ def judge(old: str, new: str, *, likeness: float | None = None) -> Verdict:
 
     Never raises. Texts beyond some thousand characters are compared as a whole.
     """
-    case = case_of(old, new)
-    if case.old.form == case.new.form:
+    if form_of(old) == form_of(new):
         return verdict("same", evidence("form"))
     if not comparable(old, new):
         return verdict("different", evidence("talk"))
+    case = case_of(old, new)
     if case.old.cut or case.new.cut or max(len(case.old.terms), len(case.new.terms)) > LONGEST:
         return verdict("different", evidence("long"), undecided=True)
+    if has_little_in_common(case):
+        found = ended_by_event(case) or incompatible_in_other_words(case)
+        return _newest(case, _of_one_subject(case, found or verdict("different", evidence("apart"))))
     return _newest(case, _of_one_subject(case, beside_what_holds(case) or _by_rules(case, likeness)))
 
 

@@ -9,10 +9,26 @@ _MOST_APART = 4
 _MOSTLY_SHARED = 0.6
 _ALL_BUT_A_WORD = 0.8
 _STORY = 6
+_LEAST = 0.28
+_FEW = 3
+_ASIDE = frozenset({"limited", "past"})
 _ONE_VALUE = frozenset({"number", "unit", "date", "time", "code", "timezone", "frequency"})
 _TOLD = ("了", "过", "感到", "感觉", "觉得", "た。", "았", "었", "했")
 """What tells in scripts without tenses that something happened."""
 _OPEN_SLOTS = frozenset({"value", "name", "object", "many", "action", "polarity", "event"})
+
+
+def has_little_in_common(case: Case) -> bool:
+    """So few words are shared that no alignment would find enough: it is spared."""
+    old, new = case.old, case.new
+    longest = max(len(old.content), len(new.content))
+    if old.language != new.language or longest < _FEW or new.cues.keys() & _ASIDE or old.past or new.past:
+        return False
+    common = [term.key for term in new.content if term.key in old.keys]
+    if not set(common) - {"user"}:
+        return not new.cues
+    said = len(old.content) + len(new.content)
+    return len(common) * 2 / said < _LEAST and longest > _MOST_APART + len(common)
 
 
 def says_nothing(case: Case) -> bool:
