@@ -27,6 +27,8 @@ def stored(item: Admitted, options: CoreOptions) -> answers.Stored:
     answer["status"], answer["tier"] = _status(recorded.outcome, recorded.decision, hot=hot)
     if recorded.outcome == "refused":
         why = recorded.reasons[0]
+        if why.code == "quota_full":
+            answer["gates"] = _findings((*candidate.gates, GateNote(gate="quota", action="refused")), spans=False)
         answer["code"] = why.code
         answer["message"] = messages.text(why.code, options.language, **dict(why.facts))
         if memory.state == "trashed" and memory.seq:  # it is there all the same, and can be restored
@@ -64,7 +66,7 @@ def preview(item: Preview, options: CoreOptions) -> answers.Stored:
     candidate, same = item.candidate, item.same
     reasons = [*_follows(item.decision), *item.reasons, *candidate.reasons]
     if candidate.refused:
-        reasons = [Reason(code=candidate.refused)]
+        reasons = list(item.reasons) or [Reason(code=candidate.refused)]
     elif same is not None and same.state == "active":
         reasons.insert(0, Reason(code="known_already"))
     answer = _decided(candidate, reasons, options)

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 
-from memorycore import answers, reply_recall
+from memorycore import answers, intake, reply_recall
 from memorycore.core.rooms import Rooms
 from memorycore.domain.memory import WANTED_GONE, Memory
 from memorycore.errors import StoreBusy
@@ -36,8 +36,8 @@ def recall(  # noqa: PLR0913 the question, and what shapes its answer
     request = SearchRequest(
         namespaces=rooms.namespaces,
         top_k=top_k,
-        filters=wanted,
-        viewer_session=viewer_session,
+        filters=replace(wanted, session_id=intake.clean_name(wanted.session_id, rooms.options.gates)),
+        viewer_session=intake.clean_name(viewer_session, rooms.options.gates),
         explain=explain,
         seeks_bin=log and revive and not explain and not wanted.looks_back,
     )

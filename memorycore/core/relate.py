@@ -13,7 +13,7 @@ from memorycore.domain.memory import POLICIES, Memory
 from memorycore.errors import Conflict
 from memorycore.hot.document import why_not_hot
 from memorycore.hot.tier import HotTier
-from memorycore.intake import is_guarded
+from memorycore.intake import is_for_a_person, is_guarded
 from memorycore.lifecycle import hot, relations, rows, turn
 from memorycore.lifecycle.rows import Cause
 from memorycore.store import edges, memories
@@ -53,7 +53,7 @@ def relate(
 def _same(rooms: Rooms, old: Memory, new: Memory, cause: Cause) -> list[int]:
     """Keep the older one, unless only the newer one is in the prompt."""
     kept, other = (new, old) if new.residence == "hot" and old.residence != "hot" else (old, new)
-    if cause.automatic and is_guarded(other):
+    if cause.automatic and _only_by_hand(rooms, other):
         return []
     tier = rooms.tier_of(other) if other.residence == "hot" else None
     said = replace(cause, reason="said_again", facts={**cause.facts, "said": other.content})
@@ -76,7 +76,7 @@ def _end(
     rooms: Rooms, old: Memory, new: Memory, relation: edges.Relation, cause: Cause, evidence: Evidence
 ) -> list[int]:
     """The older one ends for the newer one, which takes its place in the hot file."""
-    if cause.automatic and is_guarded(old):
+    if cause.automatic and _only_by_hand(rooms, old):
         with rooms.db.write() as c:
             old, new = turn.claim(c, old, cause.at), turn.claim(c, new, cause.at)
             return [relations.propose(c, old, new, relation, cause, evidence=evidence)]
@@ -94,6 +94,10 @@ def _end(
             added = hot.begin(c, tier, new, "add", cause)
     done = hot.exchange(rooms.db, tier, [gone], added, by=new, cause=cause, evidence={old.id: evidence})
     return list(done.events)
+
+
+def _only_by_hand(rooms: Rooms, memory: Memory) -> bool:
+    return is_for_a_person(memory, {tier.id for tier in rooms.tiers.values()})
 
 
 def may_be_hot(new: Memory, tier: HotTier) -> bool:

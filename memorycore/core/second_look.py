@@ -12,6 +12,7 @@ from memorycore.errors import Conflict, HotFileError
 from memorycore.govern import verdicts
 from memorycore.intake import Decision, Judged, decide
 from memorycore.lifecycle.rows import Cause
+from memorycore.lifecycle.turn import BEING_CHANGED, in_turn
 from memorycore.llm import ChatEndpoint
 from memorycore.search.neighbours import Scouted, neighbours
 from memorycore.store import edges, memories, vectors
@@ -36,23 +37,25 @@ def judge_waiting(rooms: Rooms, *, limit: int = BATCH) -> int:
     with rooms.db.write() as c:
         seqs = vectors.due_judgements(c, rooms.options.namespace, number, limit=limit)
         waiting = memories.by_seq(c, seqs, rooms.namespaces)
+    looked_at = 0
     for seq in seqs:
-        if seq in waiting:
-            _judge(rooms, waiting[seq], number, name)
+        if seq in waiting and not _judge(rooms, waiting[seq], number, name):
+            continue  # somebody is at one of the two; the next round looks again
         with rooms.db.write() as c:
             vectors.finish_judgement(c, seq)
-    return len(seqs)
+        looked_at += 1
+    return looked_at
 
 
-def _judge(rooms: Rooms, memory: Memory, number: int, name: str) -> None:
+def _judge(rooms: Rooms, memory: Memory, number: int, name: str) -> bool:
     with rooms.db.read() as c:
         parts = vectors.cached_parts(c, memory.content, number)
     if parts is None:
-        return
+        return True
     scouted = rooms.admission.scout.look(
         {memory.content: parts}, memory.namespace, fingerprint=name, calibration=rooms.embedding.calibration
     )
-    _judge_beside(rooms, memory, scouted)
+    return _judge_beside(rooms, memory, scouted)
 
 
 def judge_now(rooms: Rooms, memory: Memory) -> None:
@@ -60,36 +63,41 @@ def judge_now(rooms: Rooms, memory: Memory) -> None:
     _judge_beside(rooms, memory, Scouted())
 
 
-def _judge_beside(rooms: Rooms, memory: Memory, scouted: Scouted) -> None:
-    """Judge a memory against what came before it, and what came after it against the memory."""
+def _judge_beside(rooms: Rooms, memory: Memory, scouted: Scouted) -> bool:
+    """Judge a memory against what came before it, and what came after it against the memory; False: not now."""
+    own = {tier.id for tier in rooms.tiers.values()}
     with rooms.db.read() as c:
         joined = {edge.src if edge.dst == memory.id else edge.dst for edge in edges.of(c, memory.id, rooms.namespaces)}
         near = [item for item in neighbours(c, memory, scouted) if item.memory.id not in joined]
         earlier = [(item.memory, item.likeness) for item in near if item.memory.seq < memory.seq]
-        decisions = [(memory, decide(c, memory, earlier, untrusted="untrusted" in memory.flags))]
+        decisions = [(memory, decide(c, memory, earlier, untrusted="untrusted" in memory.flags, own_tiers=own))]
         for item in near:
             later = item.memory
             if later.seq > memory.seq and later.state == "active":
                 beside = [(memory, item.likeness)]
-                decisions.append((later, decide(c, later, beside, untrusted="untrusted" in later.flags)))
-    for newer, decision in decisions:
-        _draw(rooms, newer, decision)
+                untrusted = "untrusted" in later.flags
+                decisions.append((later, decide(c, later, beside, untrusted=untrusted, own_tiers=own)))
+    drawn = [_draw(rooms, newer, decision) for newer, decision in decisions]
+    return all(drawn)
 
 
-def _draw(rooms: Rooms, memory: Memory, decision: Decision) -> None:
-    """The consequences of a decision on a memory that is in the store already."""
+def _draw(rooms: Rooms, memory: Memory, decision: Decision) -> bool:
+    """The consequences of a decision on a memory that is in the store already; False: somebody is at one of the two."""
     into = (decision.into,) if decision.into else ()
     for item in (*into, *decision.superseded, *decision.disputed, *decision.proposed):
         cause = replace(
             rooms.cause(ACTOR, item.relation), automatic=True, facts={"evidence": item.evidence(), "later": True}
         )
         try:
-            relate(rooms, item.memory.id, memory.id, item.verdict.relation, cause, evidence=item.evidence())
+            in_turn(relate)(rooms, item.memory.id, memory.id, item.verdict.relation, cause, evidence=item.evidence())
         except (Conflict, HotFileError) as error:  # somebody was faster, or it waits as a proposal
             _log.info("a verdict was not carried out: %s", error.code)
+            if error.facts.get("why") == BEING_CHANGED:
+                return False
         if item.relation == "same":
-            return
+            return True
     _ask_about(rooms, memory, decision.undecided)
+    return True
 
 
 def _ask_about(rooms: Rooms, memory: Memory, undecided: tuple[Judged, ...]) -> None:
@@ -108,7 +116,9 @@ def ask_model(rooms: Rooms, endpoint: ChatEndpoint) -> bool:
         cause = replace(_by_model(rooms, relation), facts=facts)
         if relation != "different" and not _is_decided(rooms, old_id, new_id):
             with suppress(HotFileError):  # it waits as a proposal
-                relate(rooms, old_id, new_id, relation, cause, evidence=({"code": "model", "old": "", "new": ""},))
+                in_turn(relate)(
+                    rooms, old_id, new_id, relation, cause, evidence=({"code": "model", "old": "", "new": ""},)
+                )
 
     done = verdicts.settle(rooms.db, endpoint, namespaces=(rooms.options.namespace,), clock=rooms.clock, apply=apply)
     return bool(done.judged or done.failed)

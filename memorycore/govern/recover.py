@@ -1,6 +1,7 @@
 """Changes of a hot file whose process died: finish what reached the file or the store, withdraw the rest."""
 
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
@@ -105,14 +106,20 @@ def _left(c: apsw.Connection, tier: HotTier, one: _Found, found: Unfinished) -> 
 
 def _changed(c: apsw.Connection, one: _Found) -> None:
     if one.intent.operation == "replace" and one.gone and one.arrived:
-        rows.revise(c, one.memory, {"content": one.intent.new_text}, one.cause)
+        by_itself = one.intent.reason == "refined"
+        rows.revise(c, one.memory, {"content": one.intent.new_text}, replace(one.cause, automatic=by_itself))
     elif one.intent.operation == "remove" and one.gone:
         rows.trash(c, one.memory, one.cause)
 
 
 def finish(db: Database, tier: HotTier, unfinished: Unfinished, cause: Cause) -> None:
-    """Bring to the file what never reached it."""
-    if unfinished.additions:
-        hot.place(db, tier, unfinished.additions, cause)
-    for begun, newer in unfinished.leaving:
-        hot.exchange(db, tier, [begun], None, by=newer, cause=cause, evidence={})
+    """Bring to the file what never reached it. Where that cannot be used now, each is withdrawn."""
+    with ExitStack() as failed:  # what is left of the others is tried all the same
+        for begun, newer in unfinished.leaving:
+            failed.callback(_leave, db, tier, begun, newer, cause)
+        if unfinished.additions:
+            hot.place(db, tier, unfinished.additions, cause)
+
+
+def _leave(db: Database, tier: HotTier, begun: Begun, newer: Memory, cause: Cause) -> None:
+    hot.exchange(db, tier, [begun], None, by=newer, cause=replace(cause, automatic=True), evidence={})

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -14,15 +14,16 @@ from memorycore.errors import Conflict, EmbeddingError, HotFileError
 from memorycore.hot.document import DELIMITER
 from memorycore.hot.tier import HotTier
 from memorycore.intake.candidate import Candidate, Ground, consider, known_before, readmit
+from memorycore.intake.gate import GateNote
 from memorycore.intake.judging import Decision
 from memorycore.intake.place import place
-from memorycore.intake.record import Bench, Recorded, judged, record, within_share
+from memorycore.intake.record import Bench, Recorded, judged, over_quota, record, within_share
 from memorycore.lifecycle import hot
 from memorycore.lifecycle.rows import Cause
 from memorycore.lifecycle.turn import claim, in_turn
 from memorycore.options import GateOptions
 from memorycore.search.neighbours import Scout, Scouted
-from memorycore.store import Database, vectors
+from memorycore.store import Database, edges, memories, vectors
 
 if TYPE_CHECKING:
     import numpy as np
@@ -88,6 +89,9 @@ class Admission:
         if (same := known_before(c, candidate)) is not None:
             return Preview(candidate=candidate, same=same)
         decision = judged(c, candidate, bench)
+        if (full := over_quota(c, candidate.memory, decision, bench)) is not None:
+            notes = (*candidate.gates, GateNote(gate="quota", action="refused"))
+            return Preview(candidate=replace(candidate, refused=full.code, gates=notes), reasons=(full,))
         candidate, reasons = within_share(c, candidate, bench)
         return Preview(candidate=candidate, decision=decision, reasons=reasons)
 
@@ -195,5 +199,16 @@ class Admission:
             if needed > room[memory.target]:
                 continue
             with suppress(Conflict), self.db.write() as c:  # somebody, perhaps this very batch, is placing it
+                if _has_to_wait(c, memory, cause.at):
+                    continue
                 item.begun = hot.begin(c, tier, claim(c, memory, cause.at), "add", cause)
                 room[memory.target] -= needed
+
+
+def _has_to_wait(c: apsw.Connection, memory: Memory, now: datetime) -> bool:
+    """Whether a text stays out of the prompt: its time has not come, or a person decides first what it would change."""
+    if memory.valid_from is not None and memory.valid_from > now:
+        return True
+    own = (memory.namespace,)
+    proposed = [edge for edge in edges.of(c, memory.id, own) if edge.src == memory.id and edge.status == "proposed"]
+    return any((old := memories.by_id(c, edge.dst, own)) and old.state == "active" for edge in proposed)

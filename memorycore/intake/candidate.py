@@ -76,6 +76,9 @@ def consider(draft: Draft, ground: Ground, *, new_id: str) -> Candidate:
     if is_hot and draft.scope == "session":
         is_hot = False
         reasons.append(Reason(code="session_scope"))
+    elif is_hot and draft.valid_from and draft.valid_from > ground.now:
+        is_hot = False
+        reasons.append(Reason(code="not_yet"))
     elif is_hot and (obstacle := why_not_hot(clean.content, limit=ground.limits[routing.target])):
         is_hot = False
         reasons.append(_obstacle(obstacle))
@@ -128,9 +131,14 @@ def readmit(memory: Memory, ground: Ground, *, spare_id: str) -> Candidate:
     """
     now = ground.now
     passed = gate.admit(
-        Draft(content=memory.content, tags=memory.tags, author=memory.author, source=memory.source), ground.gates
-    )
+        Draft(
+            content=memory.content, tags=memory.tags, author=memory.author, source=memory.source,
+            session_id=memory.session_id,
+        ),
+        ground.gates,
+    )  # fmt: skip
     memory = _behind_gates(memory, passed, now)
+    memory = replace(memory, refs=tuple(gate.clean_name(ref, ground.gates) for ref in memory.refs))
     is_hot = (
         memory.residence == "hot"
         and memory.state == "active"
@@ -181,6 +189,7 @@ def _behind_gates(memory: Memory, passed: gate.Passed, now: datetime) -> Memory:
         tags=passed.draft.tags,
         author=passed.draft.author,
         source=passed.draft.source,
+        session_id=passed.draft.session_id,
     )
     if not passed.untrusted:
         return memory

@@ -1,6 +1,7 @@
 """The gates in a row, and what is done about what they find."""
 
 from dataclasses import dataclass, replace
+from hashlib import sha256
 from typing import Literal
 
 from memorycore.domain import gates
@@ -41,6 +42,12 @@ def clean(text: str, options: GateOptions) -> str:
     if options.pii != "off":
         found = (*found, *personal.find(text))
     return gates.mask(text, found) if found else text
+
+
+def clean_name(name: str, options: GateOptions) -> str:
+    """As ``clean``, for what tells one thing from another: two names that are masked stay two."""
+    masked = clean(name, options) if name else ""
+    return masked if masked == name else f"{masked} {sha256(name.encode()).hexdigest()[:12]}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,5 +138,13 @@ def _without(draft: Draft, content: str, options: GateOptions | None = None) -> 
         content=content or "…",  # of a text that is refused nothing is kept
         tags=tuple(clean(tag, rules) for tag in draft.tags),
         author=clean(draft.author, rules) if draft.author else "",
-        source=source and replace(source, uri=clean(source.uri, rules), locator=clean(source.locator, rules)),
+        session_id=clean_name(draft.session_id, rules),
+        ref=clean_name(draft.ref, rules),
+        source=source
+        and replace(
+            source,
+            uri=clean(source.uri, rules),
+            locator=clean(source.locator, rules),
+            sha256=clean(source.sha256, rules),
+        ),
     )

@@ -3,8 +3,9 @@
 The judge reads texts. Here stands what only the rows know: who may change what, which came first, what was undone.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 
 import apsw
 from rapidfuzz import fuzz
@@ -59,18 +60,26 @@ class Decision:
 
 
 def decide(
-    c: apsw.Connection, new: Memory, neighbours: Iterable[tuple[Memory, float | None]], *, untrusted: bool
+    c: apsw.Connection,
+    new: Memory,
+    neighbours: Iterable[tuple[Memory, float | None]],
+    *,
+    untrusted: bool,
+    own_tiers: Container[int | None],
 ) -> Decision:
     """Judge a candidate against its neighbours (memory and likeness 0..1 or None); nothing is changed.
 
-    A destructive outcome needs an active memory, a candidate that may be trusted, and no person's objection.
+    A destructive outcome needs a memory that still holds, a candidate that may be trusted, and no person's objection.
+    ``own_tiers``: the hot files within reach.
     """
     judged = [
-        _weighed(c, new, old, judge(old.content, new.content, likeness=likeness), untrusted=untrusted)
+        _weighed(
+            c, new, old, judge(old.content, new.content, likeness=likeness), untrusted=untrusted, own_tiers=own_tiers
+        )
         for old, likeness in neighbours
         if old.id != new.id
     ]
-    active = [item for item in judged if item.memory.state == "active" and not item.held_off]
+    active = [item for item in judged if _holds(item.memory, new.created_at) and not item.held_off]
     free = [item for item in active if not item.proposed]
     into = next((item for relation in _FINAL for item in _of(free, relation)), None)
     superseded = tuple(_of(free, "supersedes"))[:MOST_REPLACED]
@@ -88,11 +97,18 @@ def decide(
     )
 
 
+def _holds(memory: Memory, now: datetime) -> bool:
+    """Whether a memory is in use: a text that goes into one whose time is over would never be seen again."""
+    return memory.state == "active" and (memory.valid_until is None or memory.valid_until > now)
+
+
 def _of(judged: Sequence[Judged], relation: str) -> Iterable[Judged]:
     return (item for item in judged if item.relation == relation)
 
 
-def _weighed(c: apsw.Connection, new: Memory, old: Memory, verdict: Verdict, *, untrusted: bool) -> Judged:
+def _weighed(
+    c: apsw.Connection, new: Memory, old: Memory, verdict: Verdict, *, untrusted: bool, own_tiers: Container[int | None]
+) -> Judged:
     relation = verdict.relation
     if relation == "disputes" and _is_newer(new, old):
         relation = "supersedes"
@@ -108,14 +124,23 @@ def _weighed(c: apsw.Connection, new: Memory, old: Memory, verdict: Verdict, *, 
     return Judged(
         memory=old,
         verdict=verdict,
-        proposed=changes and is_guarded(old),
+        proposed=changes and is_for_a_person(old, own_tiers),
         held_off=relation in {"same", "refines", "supersedes", "disputes"} and _undone(c, new, old),
     )
 
 
 def is_guarded(memory: Memory) -> bool:
-    """Whether only a person may change a memory: pinned, of the core, or a red line."""
-    return memory.pinned or memory.policy == "core" or "red_line" in memory.protected
+    """Whether only a person may change a memory: pinned, of the core, or a red line.
+
+    So is an entry that is masked here: what somebody wrote there stands nowhere else, and could not be brought back.
+    """
+    is_masked = memory.residence == "hot" and bool(memory.file_hash)
+    return memory.pinned or memory.policy == "core" or "red_line" in memory.protected or is_masked
+
+
+def is_for_a_person(memory: Memory, own_tiers: Container[int | None]) -> bool:
+    """As ``is_guarded``, or its entry stands in a hot file of another folder, which would go on to show it."""
+    return is_guarded(memory) or (memory.residence == "hot" and memory.hot_tier not in own_tiers)
 
 
 def _undone(c: apsw.Connection, new: Memory, old: Memory) -> bool:

@@ -1,12 +1,13 @@
 """What is left to do in the hot files when the rows of a batch are committed: few writes, and nothing lost in any."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from memorycore.domain.memory import Target
+from memorycore.domain.routing import Reason
 from memorycore.errors import Conflict, HotFileError, InvalidInput
 from memorycore.hot.tier import HotTier
-from memorycore.intake.candidate import Candidate
+from memorycore.intake.candidate import Candidate, known
 from memorycore.intake.record import Recorded
 from memorycore.lifecycle import hot, rows
 from memorycore.lifecycle.rows import Cause
@@ -32,14 +33,13 @@ def place(
     usage: Usage = {}
     failures: dict[Target, HotFileError] = {}
     for candidate, item in zip(candidates, recorded, strict=True):
-        try:
-            if item.leaving:
-                usage |= _exchange(db, tiers, item, cause)
-            elif item.rewording:
+        if item.leaving:
+            _exchange(db, tiers, item, cause, usage, failures)
+        elif item.rewording:
+            try:
                 usage |= _reword(db, tiers, candidate, item, cause)
-        except HotFileError as error:
-            failures[item.memory.target] = error
-            item.outcome = "fallback"
+            except HotFileError as error:
+                failures[item.memory.target] = error
     for target, tier in tiers.items():
         items = [item for item in recorded if item.begun and not item.leaving and item.memory.target == target]
         if not items:
@@ -52,7 +52,16 @@ def place(
             failures[target] = error
         for item in items:
             _settle(item, hot_now=item.memory.id in placed)
+    _stamp(tiers, recorded, cause)
     return usage, failures
+
+
+def _stamp(tiers: Mapping[Target, HotTier], recorded: Sequence[Recorded], cause: Cause) -> None:
+    """Tell the sidecars what changed in rows whose entry stays as it is."""
+    for target, tier in tiers.items():
+        told = [item.memory for item in recorded if item.outcome == "known" and item.changes]
+        if here := [memory for memory in told if (memory.residence, memory.target) == ("hot", target)]:
+            tier.stamp(here, cause.at)
 
 
 def _settle(item: Recorded, *, hot_now: bool) -> None:
@@ -63,22 +72,53 @@ def _settle(item: Recorded, *, hot_now: bool) -> None:
         item.outcome = "fallback"
 
 
-def _exchange(db: Database, tiers: Mapping[Target, HotTier], item: Recorded, cause: Cause) -> Usage:
-    """Entries that the new text supersedes leave their file; where it belongs there too, it takes their place."""
-    usage: Usage = {}
+def _exchange(
+    db: Database,
+    tiers: Mapping[Target, HotTier],
+    item: Recorded,
+    cause: Cause,
+    usage: Usage,
+    failures: dict[Target, HotFileError],
+) -> None:
+    """Entries that the new text supersedes leave their file; where it belongs there too, it takes their place.
+
+    A file that it comes into for an entry of the other one is changed last: beside what it contradicts, it stays out.
+    """
     evidence = {judged.memory.id: judged.evidence() for judged in item.decision.superseded}
     auto = replace(cause, automatic=True, reason="supersedes")
-    for target, tier in tiers.items():
+    own, stays = item.memory.target, set[str]()
+    for target in sorted(tiers, key=lambda name: name == own):
         gone = [begun for begun in item.leaving if begun.memory.target == target]
-        added = item.begun if item.memory.target == target else None
+        added = item.begun if target == own else None
+        if added and stays:
+            hot.withdraw(db, added, replace(cause, reason="file_unusable"))
+            added = None
         if not gone and not added:
             continue
-        done = hot.exchange(db, tier, gone, added, by=item.memory, cause=auto, evidence=evidence)
+        try:
+            done = hot.exchange(db, tiers[target], gone, added, by=item.memory, cause=auto, evidence=evidence)
+        except HotFileError as error:
+            failures[target] = failures[own] = error
+            stays |= {begun.memory.id for begun in gone}
+            continue
         item.events.extend(done.events)
         usage[target] = done.usage
         if added:
             _settle(item, hot_now=done.placed)
-    return usage
+    if stays:
+        _only_proposed(item, stays)
+    if item.begun and item.memory.residence != "hot":
+        _settle(item, hot_now=False)
+
+
+def _only_proposed(item: Recorded, ids: Collection[str]) -> None:
+    """What could not leave its file is not superseded: that waits for a person."""
+    decision = item.decision
+    stays = tuple(judged for judged in decision.superseded if judged.memory.id in ids)
+    ended = tuple(judged for judged in decision.superseded if judged not in stays)
+    item.decision = replace(decision, superseded=ended, proposed=(*decision.proposed, *stays))
+    kept = [reason for reason in item.reasons if ended or reason.code != "supersedes"]
+    item.reasons = tuple(dict.fromkeys((*kept, Reason(code="proposed"))))
 
 
 def _reword(db: Database, tiers: Mapping[Target, HotTier], candidate: Candidate, item: Recorded, cause: Cause) -> Usage:
@@ -91,14 +131,30 @@ def _reword(db: Database, tiers: Mapping[Target, HotTier], candidate: Candidate,
     try:
         done = hot.rewrite(db, tier, begun, item.changes, auto)
     except (Conflict, InvalidInput, HotFileError) as error:
-        with db.write() as c:
-            stored = rows.add(c, candidate.memory, cause)
-            vectors.queue_job(c, stored.namespace, stored.seq, to_ms(cause.at) or 0)
-        item.memory, item.outcome, item.vector, item.before = stored, "cold", False, ""
-        item.reasons, item.decision = (), replace(item.decision, into=None)
+        _as_its_own(db, tier, candidate, item, cause, failed=isinstance(error, HotFileError))
         if isinstance(error, HotFileError):
             raise
         return {}
     item.memory, item.vector = done.memory, False
     item.events.append(done.event)
     return {tier.target: done.usage}
+
+
+def _as_its_own(
+    db: Database, tier: HotTier, candidate: Candidate, item: Recorded, cause: Cause, *, failed: bool
+) -> None:
+    """The wording becomes a memory of its own, on its way into the file if that can be used."""
+    now_ms = to_ms(cause.at) or 0
+    with db.write() as c:
+        stored = known(c, candidate.memory)
+        if stored is None:
+            stored = rows.add(c, candidate.memory, cause)
+            vectors.queue_job(c, stored.namespace, stored.seq, now_ms)
+            vectors.queue_judgement(c, stored.namespace, stored.seq, now_ms)
+        is_meant = candidate.hot and stored.residence == "cold" and stored.target == tier.target
+        if is_meant and failed:
+            rows.hold_back(c, stored, replace(cause, reason="file_unusable"))
+        elif is_meant:
+            item.begun = hot.begin(c, tier, stored, "add", cause)
+    item.memory, item.outcome, item.vector, item.before = stored, "fallback" if failed else "cold", False, ""
+    item.reasons, item.changes, item.decision = (), {}, replace(item.decision, into=None)

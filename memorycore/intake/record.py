@@ -8,10 +8,11 @@ import apsw
 
 from memorycore.domain.memory import WANTED_GONE, Memory, Target
 from memorycore.domain.routing import Reason
-from memorycore.hot.document import DELIMITER, why_not_hot
+from memorycore.errors import HotFileError
+from memorycore.hot.document import DELIMITER, size, why_not_hot
 from memorycore.hot.tier import HotTier
 from memorycore.intake.candidate import QUARANTINED, REJECTED, Candidate, known_before
-from memorycore.intake.judging import Decision, Judged, decide
+from memorycore.intake.judging import Decision, Judged, decide, is_guarded
 from memorycore.lifecycle import hot, relations, rows, turn
 from memorycore.lifecycle.rows import Cause
 from memorycore.search.neighbours import Scouted, neighbours
@@ -74,24 +75,35 @@ def record(
     memory = candidate.memory
     if candidate.refused:
         return Recorded(outcome="refused", memory=memory, reasons=(Reason(code=candidate.refused),))
-    if (met := _met_before(c, candidate, cause)) is not None:
+    if (met := _met_before(c, candidate, cause, bench)) is not None:
         return met
-    if (obstacle := _obstacle(c, candidate, bench)) is not None:
-        return Recorded(outcome="refused", memory=memory, reasons=(obstacle,))
     turn.check_free(c, memory.namespace, cause.at, text=memory.content)
     if memories.id_taken(c, memory.id):
         memory = replace(memory, id=candidate.spare_id)
     if memory.state != "active":
         return _bin(c, memory, cause)
+    return _judge_in(c, replace(candidate, memory=memory), cause, bench, parts)
+
+
+def _judge_in(
+    c: apsw.Connection, candidate: Candidate, cause: Cause, bench: Bench, parts: "NDArray[np.float32] | None"
+) -> Recorded:
+    """Add a new text, or put it into the memory that says the same or less."""
+    memory = candidate.memory
+    decision = judged(c, candidate, bench)
+    if (full := over_quota(c, memory, decision, bench)) is not None:
+        return Recorded(outcome="refused", memory=memory, reasons=(full,))
     if not candidate.spare_id:
         edges.lift_tombstone(c, memory.namespace, memory.norm_hash)
-    decision = judged(c, candidate, bench)
-    if decision.into is not None:
-        done = _merge(c, candidate, decision, cause, bench, parts)
-        if done is not None:
-            return done
-        decision = replace(decision, into=None, proposed=(*decision.proposed, decision.into))
-    return _add(c, replace(candidate, memory=memory), decision, cause, bench, parts)
+    if decision.into is None:
+        return _add(c, candidate, decision, cause, bench, parts)
+    if (merged := _merge(c, candidate, decision, cause, bench, parts)) is not None:
+        return merged
+    why = _why_not_reworded(bench, decision.into.memory, memory.content)
+    decision = replace(decision, into=None, proposed=(*decision.proposed, decision.into))
+    added = _add(c, candidate, decision, cause, bench, parts)
+    added.reasons = (Reason(code=why), *added.reasons)
+    return added
 
 
 def judged(c: apsw.Connection, candidate: Candidate, bench: Bench) -> Decision:
@@ -99,25 +111,26 @@ def judged(c: apsw.Connection, candidate: Candidate, bench: Bench) -> Decision:
     if candidate.spare_id or candidate.memory.state != "active":
         return Decision()
     found = [(near.memory, near.likeness) for near in neighbours(c, candidate.memory, bench.scouted)]
-    return decide(c, candidate.memory, found, untrusted=candidate.untrusted)
+    own = {tier.id for tier in bench.tiers.values()}
+    return decide(c, candidate.memory, found, untrusted=candidate.untrusted, own_tiers=own)
 
 
-def _obstacle(c: apsw.Connection, candidate: Candidate, bench: Bench) -> Reason | None:
-    memory = candidate.memory
-    if memory.state != "active":
+def over_quota(c: apsw.Connection, memory: Memory, decision: Decision, bench: Bench) -> Reason | None:
+    """Why there is no room for one more memory. What goes into another, or ends another, makes them no more."""
+    if memory.state != "active" or decision.into is not None or decision.superseded:
         return None
-    if only_row(c, "count_active", {"namespace": memory.namespace})[0] >= bench.quota:
-        return Reason(code="quota_full", facts=(("limit", bench.quota),))
-    return None
+    if only_row(c, "count_active", {"namespace": memory.namespace})[0] < bench.quota:
+        return None
+    return Reason(code="quota_full", facts=(("limit", bench.quota),))
 
 
-def _met_before(c: apsw.Connection, candidate: Candidate, cause: Cause) -> Recorded | None:
+def _met_before(c: apsw.Connection, candidate: Candidate, cause: Cause, bench: Bench) -> Recorded | None:
     """What becomes of a text that the store has already, or had until a person wanted it gone."""
     same = known_before(c, candidate)
     gone = _wanted_gone(c, candidate, same, cause)
     if gone is not None or same is None or same.state == "purged":
         return gone
-    return _known(c, candidate, same, cause)
+    return _known(c, candidate, same, cause, bench)
 
 
 def _wanted_gone(c: apsw.Connection, candidate: Candidate, same: Memory | None, cause: Cause) -> Recorded | None:
@@ -140,18 +153,56 @@ def _wanted_gone(c: apsw.Connection, candidate: Candidate, same: Memory | None, 
     return Recorded(outcome="refused", memory=same, reasons=(Reason(code="wanted_gone", facts=facts),))
 
 
-def _known(c: apsw.Connection, candidate: Candidate, same: Memory, cause: Cause) -> Recorded:
+def _known(c: apsw.Connection, candidate: Candidate, same: Memory, cause: Cause, bench: Bench) -> Recorded:
     turn.check_stays(c, same, cause.at)
+    if same.state == "active" and not candidate.spare_id:  # a copy that comes back says nothing new
+        return _said_again(c, candidate, same, cause, bench)
     for ref in candidate.memory.refs:
         same = memories.add_ref(c, same, ref)
-    if same.state == "active" and not candidate.spare_id:  # a copy that comes back says nothing new
-        if same.valid_until is not None and same.valid_until <= cause.at:  # what was over holds again
-            same = rows.revise(c, same, {"valid_until": candidate.memory.valid_until}, cause)
-        same = rows.confirm(c, same, cause)
     if same.state == "active":
         return Recorded(outcome="known", memory=same, reasons=(Reason(code="known_already"),))
     seen = (Reason(code="rejected_before"),) if same.trash_reason == REJECTED else ()
     return Recorded(outcome="stale" if same.trash_reason == "stale" else "quarantined", memory=same, reasons=seen)
+
+
+def _said_again(c: apsw.Connection, candidate: Candidate, same: Memory, cause: Cause, bench: Bench) -> Recorded:
+    """The same once more: counted, and whatever the caller says beside it holds from now on.
+
+    What was over holds again; what was said in between may contradict it.
+    """
+    changes = {} if candidate.untrusted or is_guarded(same) else _given(same, candidate)
+    decision, is_over = Decision(), same.valid_until is not None and same.valid_until <= cause.at
+    if is_over:
+        changes["valid_until"] = candidate.memory.valid_until
+        again = replace(candidate, memory=replace(candidate.memory, id=same.id))
+        decision = _claimed(c, replace(judged(c, again, bench), into=None), cause)
+    for ref in candidate.memory.refs:
+        same = memories.add_ref(c, same, ref)
+    recorded = Recorded(outcome="known", memory=same, decision=decision, changes=changes)
+    if changes:
+        same = rows.revise(c, same, changes, replace(cause, reason="said_again"))
+        recorded.events.append(c.last_insert_rowid())
+    recorded.memory = rows.confirm(c, same, cause)
+    if is_over:
+        _follow(c, recorded.memory, decision, cause, bench, recorded)
+    told = (*(["holds_again"] if is_over else []), *(["taken_over"] if changes.keys() - {"valid_until"} else []))
+    recorded.reasons = (Reason(code="known_already"), *(Reason(code=code) for code in told), *recorded.reasons)
+    return recorded
+
+
+def _given(same: Memory, candidate: Candidate) -> dict[str, Any]:
+    """What a caller says of a text that is known already, beside the text, and that is not so yet."""
+    changes = _refinement(same, candidate)
+    changes.pop("content", None)
+    if candidate.draft.policy is None:  # what protects follows from the text, which is the same
+        changes.pop("protected", None)
+    return changes
+
+
+def _claimed(c: apsw.Connection, decision: Decision, cause: Cause) -> Decision:
+    """The decision with the rows that will end as they stand now, nobody else at them."""
+    now = tuple(replace(item, memory=turn.claim(c, item.memory, cause.at)) for item in decision.superseded)
+    return replace(decision, superseded=now)
 
 
 def _bin(c: apsw.Connection, memory: Memory, cause: Cause) -> Recorded:
@@ -194,10 +245,9 @@ def _merge(
         reasons=(Reason(code="refines"),),
     )  # fmt: skip
     if old.residence == "hot":
-        tier = _own_tier(old, bench)
-        if tier is None or not _fits(tier, old, new.content):
+        if _why_not_reworded(bench, old, new.content):
             return None
-        recorded.rewording = hot.begin(c, tier, old, "replace", auto, new_text=new.content)
+        recorded.rewording = hot.begin(c, bench.tiers[old.target], old, "replace", auto, new_text=new.content)
         return recorded
     for ref in new.refs:
         old = memories.add_ref(c, old, ref)
@@ -223,14 +273,16 @@ def _refinement(old: Memory, candidate: Candidate) -> dict[str, Any]:
     return {name: value for name, value in given.items() if value is not None and value != getattr(old, name)}
 
 
-def _fits(tier: HotTier, old: Memory, content: str) -> bool:
-    return not why_not_hot(content, limit=tier.limit) and len(content) <= len(old.content) + tier.room()
-
-
-def _own_tier(memory: Memory, bench: Bench) -> HotTier | None:
-    """The hot file of a memory, unless that lies in another folder than ours."""
-    tier = bench.tiers[memory.target]
-    return tier if memory.hot_tier == tier.id else None
+def _why_not_reworded(bench: Bench, old: Memory, content: str) -> str:
+    """Why the entry of a memory cannot have this text now; empty when it can."""
+    tier = bench.tiers[old.target]
+    if why := why_not_hot(content, limit=tier.limit):
+        return "scanner" if why.startswith("scanner_") else why
+    try:
+        room = tier.limit - size(tier.document().entries)
+    except HotFileError:
+        return "file_unusable"
+    return "" if len(content) <= len(old.content) + room else "no_room"
 
 
 def _add(
@@ -241,9 +293,10 @@ def _add(
     bench: Bench,
     parts: "NDArray[np.float32] | None",
 ) -> Recorded:
-    now = [replace(item, memory=turn.claim(c, item.memory, cause.at)) for item in decision.superseded]
-    hot_ones = [item for item in now if item.memory.residence == "hot" and _own_tier(item.memory, bench)]
-    candidate = _heir(candidate, [item.memory for item in hot_ones], bench)
+    decision = _claimed(c, decision, cause)
+    later = _is_later(candidate.memory, cause)
+    hot_ones = [item.memory for item in decision.superseded if item.memory.residence == "hot" and not later]
+    candidate = _heir(candidate, hot_ones, bench)
     if decision.waits:  # beside what it contradicts, it would be obeyed already
         candidate = replace(candidate, hot=False)
     candidate, reasons = within_share(c, candidate, bench)
@@ -252,21 +305,27 @@ def _add(
     recorded.vector = _attach(c, stored, bench, parts)
     if candidate.hot:
         recorded.begun = hot.begin(c, bench.tiers[stored.target], stored, "add", cause)
-    _follow(c, stored, replace(decision, superseded=tuple(now)), cause, bench, recorded)
+    _follow(c, stored, decision, cause, bench, recorded)
     return recorded
+
+
+def _is_later(memory: Memory, cause: Cause) -> bool:
+    """Whether it begins to hold in the future."""
+    return memory.valid_from is not None and memory.valid_from > cause.at
 
 
 def _follow(
     c: apsw.Connection, stored: Memory, decision: Decision, cause: Cause, bench: Bench, recorded: Recorded
 ) -> None:
     """What an added memory does to those that it was judged against."""
-    later = stored.valid_from is not None and stored.valid_from > cause.at
+    later = _is_later(stored, cause)
     reasons: list[Reason] = []
     for item in decision.superseded:
         reasons.append(Reason(code="supersedes"))
         recorded.before = recorded.before or item.memory.content
         auto = _because(cause, item)
-        if item.memory.residence == "hot" and not later and (tier := _own_tier(item.memory, bench)):
+        if item.memory.residence == "hot" and not later:
+            tier = bench.tiers[item.memory.target]
             gone = hot.begin(c, tier, item.memory, "remove", replace(auto, reason="superseded"), by=stored.id)
             recorded.leaving.append(gone)
         else:

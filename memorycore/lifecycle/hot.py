@@ -115,6 +115,13 @@ def place(db: Database, tier: HotTier, begun: Sequence[Begun], cause: Cause) -> 
     return Placed(ids=placed, usage=written.usage)
 
 
+def withdraw(db: Database, begun: Begun, cause: Cause) -> None:
+    """Leave out of its file what was to go there; it stays cold."""
+    with db.write() as c:
+        if intents.end(c, begun.intent):
+            rows.hold_back(c, begun.memory, cause)
+
+
 def carried_over(seen: Memory | None, memory: Memory, content: str | None) -> str | None:
     """The new text for an entry that somebody changed since the caller saw it (``content`` None: for its removal).
 
