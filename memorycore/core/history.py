@@ -8,7 +8,7 @@ from memorycore import answers, messages
 from memorycore.core.rooms import MOST_RESULTS, Rooms
 from memorycore.domain.memory import Event, Memory, format_time
 from memorycore.errors import InvalidInput
-from memorycore.lifecycle import undo
+from memorycore.lifecycle import way_back
 from memorycore.options import Language
 from memorycore.store import edges, ledger, memories
 
@@ -56,7 +56,7 @@ def _line(c: "apsw.Connection", rooms: Rooms, event: Event) -> answers.HistoryLi
         "id": event.memory_id,
         "actor": event.actor,
         "automatic": event.automatic,
-        "can_undo": isinstance(undo.step_of(c, event, rooms.namespaces, rooms.clock()), undo.Step),
+        "can_undo": isinstance(way_back.step_of(c, event, rooms.namespaces, rooms.clock()), way_back.Step),
     }
     if why := list(reasons(c, event, rooms)):
         line["why"] = why
@@ -125,7 +125,7 @@ def _tell_texts(
     if "content" in event.change:
         line["before"], line["after"] = map(cut, event.change["content"])
         return
-    other_id = str(event.facts.get(undo.OTHER.get(event.action, ""), ""))
+    other_id = str(event.facts.get(way_back.OTHER.get(event.action, ""), ""))
     other = memories.by_id(c, other_id, rooms.namespaces) if other_id else None
     if memory is None or memory.state == "purged":
         return
@@ -141,7 +141,7 @@ def _tell_texts(
 
 def _wording_then(c: "apsw.Connection", event: Event, memory: Memory) -> str:
     """What the memory said at that time."""
-    later = (one for one in memories.events(c, memory.id, (memory.namespace,)) if one.seq > event.seq)
+    later = (one for one in ledger.changes_of(c, memory.id, (memory.namespace,)) if one.seq > event.seq)
     return next((str(one.change["content"][0]) for one in later if "content" in one.change), memory.content)
 
 

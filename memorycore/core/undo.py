@@ -12,11 +12,13 @@ from memorycore.domain.memory import Event, Memory, Target
 from memorycore.errors import Conflict, HotFileError, InvalidInput, MemoryCoreError, NotAvailable
 from memorycore.hot.document import DELIMITER
 from memorycore.hot.tier import HotTier
-from memorycore.lifecycle import rows, turn, undo
+from memorycore.intake import QUARANTINED
+from memorycore.lifecycle import rows, turn, undo, way_back
 from memorycore.lifecycle.hot import Begun
 from memorycore.lifecycle.rows import Cause
 from memorycore.lifecycle.turn import in_turn
-from memorycore.lifecycle.undo import Means, Obstacle, Step
+from memorycore.lifecycle.undo import Means
+from memorycore.lifecycle.way_back import Obstacle, Step
 from memorycore.store import ledger, memories
 
 if TYPE_CHECKING:
@@ -47,7 +49,7 @@ def undo_events(  # noqa: PLR0913 four ways to say what is meant
     rooms.touch()
     with rooms.db.read() as c:
         chosen = list(_chosen(c, rooms, event=event, run=run, since=since))
-    cause = rooms.cause(actor, undo.REASON)
+    cause = rooms.cause(actor, way_back.REASON)
     told = _rehearsed(rooms, chosen, cause) if dry_run else [_undone(rooms, one, cause) for one in chosen]
     if not dry_run:
         rooms.catch_up()
@@ -75,36 +77,49 @@ def _chosen(
         whole = ledger.of_run(c, run, rooms.namespaces)
         if not whole:
             raise InvalidInput(field="--run", why="no_such_run", value=run)
-        return _with_what_it_made(c, rooms, _meant(whole))
+        return _with_what_it_made(c, rooms, _meant(c, rooms, whole))
     if since is not None:
         automatic = ledger.to_undo(c, rooms.namespaces, since=since, automatic=True)
-        return [one for one in automatic if undo.can_be_undone(one) and not _places_an_added(c, rooms, one)]
+        return [one for one in automatic if _in_bulk(c, rooms, one)]
     return _last(c, rooms)
 
 
-def _meant(run: list[Event]) -> list[Event]:
+def _meant(c: "apsw.Connection", rooms: Rooms, run: list[Event]) -> list[Event]:
     """What of one call is taken back: what it did by itself, else what somebody asked it to do."""
-    able = [one for one in run if undo.can_be_undone(one)]
+    able = [one for one in run if way_back.can_be_undone(one) and not _is_quarantine(c, rooms, one)]
     return [one for one in able if one.automatic and not _is_placing(one, run)] or able
 
 
 def _last(c: "apsw.Connection", rooms: Rooms) -> list[Event]:
     for automatic in (True, False):
         for one in ledger.to_undo(c, rooms.namespaces, limit=LOOKED_BACK, automatic=automatic):
-            is_step = isinstance(undo.step_of(c, one, rooms.namespaces, rooms.clock()), Step)
-            if is_step and not (automatic and _places_an_added(c, rooms, one)):
+            is_step = isinstance(way_back.step_of(c, one, rooms.namespaces, rooms.clock()), Step)
+            if is_step and (_in_bulk(c, rooms, one) if automatic else not _is_quarantine(c, rooms, one)):
                 run = ledger.of_run(c, one.run, rooms.namespaces) or [one]  # an old ledger knows no runs
-                return _meant([other for other in run if other.undone_by is None])
+                return _meant(c, rooms, [other for other in run if other.undone_by is None])
     return []
 
 
-def _places_an_added(c: "apsw.Connection", rooms: Rooms, event: Event) -> bool:
-    """Whether it put a text that the same call had added into its file, which belongs to the adding."""
-    return event.action == "moved" and _is_placing(event, ledger.of_run(c, event.run, rooms.namespaces))
+def _in_bulk(c: "apsw.Connection", rooms: Rooms, event: Event) -> bool:
+    """Whether an automatic event is meant by whoever names none.
+
+    Where the same call put a text that it had added belongs to the adding.
+    """
+    if event.action == "moved" and _is_placing(event, ledger.of_run(c, event.run, rooms.namespaces)):
+        return False
+    return way_back.can_be_undone(event) and not _is_quarantine(c, rooms, event)
 
 
 def _is_placing(event: Event, run: list[Event]) -> bool:
     return event.action == "moved" and any(one.action == "added" for one in run if one.memory_id == event.memory_id)
+
+
+def _is_quarantine(c: "apsw.Connection", rooms: Rooms, event: Event) -> bool:
+    """Whether it put a text into quarantine: nobody lets it out without having looked at it."""
+    if event.action != "trashed" or event.change:
+        return False
+    memory = memories.by_id(c, event.memory_id, rooms.namespaces)
+    return memory is not None and memory.trash_reason == QUARANTINED
 
 
 def _with_what_it_made(c: "apsw.Connection", rooms: Rooms, events: list[Event]) -> list[Event]:
@@ -130,7 +145,7 @@ def _undone(rooms: Rooms, event: Event, cause: Cause) -> answers.UndoneEvent:
 def _take_back(rooms: Rooms, number: int, cause: Cause) -> answers.UndoneEvent:
     with rooms.db.write() as c:
         event = _fresh(c, rooms, number)
-        step = undo.step_of(c, event, rooms.namespaces, cause.at)
+        step = way_back.step_of(c, event, rooms.namespaces, cause.at)
         if isinstance(step, Obstacle):
             return _hindered(rooms, event, step)
         memory = step.memory
@@ -189,7 +204,7 @@ def _rehearsed(rooms: Rooms, chosen: Iterable[Event], cause: Cause) -> list[answ
     with rooms.db.rehearse() as c:
         for one in chosen:
             event = _fresh(c, rooms, one.seq)
-            step = undo.step_of(c, event, rooms.namespaces, cause.at)
+            step = way_back.step_of(c, event, rooms.namespaces, cause.at)
             if isinstance(step, Obstacle):
                 told.append(_hindered(rooms, event, step))
                 continue
@@ -248,7 +263,7 @@ def _about(rooms: Rooms, event: Event, memory: Memory | None, status: answers.Un
 def _hindered(rooms: Rooms, event: Event, obstacle: Obstacle) -> answers.UndoneEvent:
     """Why an event is not taken back; where somebody changed the text since, with both texts."""
     memory = obstacle.memory
-    status: answers.UndoStatus = "nothing_to_undo" if obstacle.code in undo.HARMLESS else "conflict"
+    status: answers.UndoStatus = "nothing_to_undo" if obstacle.code in way_back.HARMLESS else "conflict"
     answer = _about(rooms, event, memory, status)
     answer["code"] = obstacle.code
     answer["message"] = messages.text(

@@ -42,6 +42,11 @@ def of_run(c: apsw.Connection, run: str, namespaces: Sequence[str]) -> list[Even
     return _events(c, "events_of_run", namespaces, run=run)
 
 
+def changes_of(c: apsw.Connection, memory_id: str, namespaces: Sequence[str]) -> list[Event]:
+    """What changed one memory, the first of it first, without being said again."""
+    return _events(c, "changes_of_memory", namespaces, memory_id=memory_id)
+
+
 def by_number(c: apsw.Connection, seq: int, namespaces: Sequence[str]) -> Event | None:
     row = first_row(c, "event_by_number", {"seq": seq, "namespaces": json.dumps(namespaces)})
     return None if row is None else event_of(row)

@@ -5,6 +5,12 @@ SELECT seq, at, action, memory_id, actor, reason, facts, run, automatic, change,
 WHERE namespace IN (SELECT value FROM json_each(:namespaces)) AND at >= :since AND automatic >= :automatic
 ORDER BY seq DESC LIMIT :limit;
 
+-- name: changes_of_memory
+-- Without what only counts: a memory that is said again every day has thousands of those.
+SELECT seq, at, action, memory_id, actor, reason, facts, run, automatic, change, undone_by FROM event
+WHERE memory_id = :memory_id AND action NOT IN ('confirmed', 'held_back')
+  AND namespace IN (SELECT value FROM json_each(:namespaces)) ORDER BY seq;
+
 -- name: event_by_number
 SELECT seq, at, action, memory_id, actor, reason, facts, run, automatic, change, undone_by FROM event
 WHERE seq = :seq AND namespace IN (SELECT value FROM json_each(:namespaces));
