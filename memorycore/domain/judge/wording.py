@@ -95,6 +95,14 @@ def _negation(case: Case) -> Evidence | None:
     return None
 
 
+def _moved_negation(case: Case) -> Evidence | None:
+    """A word that only one text denies, though both deny something: the other one denies what it adds."""
+    if not case.diff.flipped or any(run.kind != "added" for run in case.diff.runs):
+        return None
+    old, new = case.diff.flipped[0]
+    return evidence("negation", old.text, new.text)
+
+
 def _duty(case: Case) -> Evidence | None:
     """Must, may, must not, need not; a duty beside a plain statement is no conflict unless it forbids."""
     old, new = case.old.modals, case.new.modals
@@ -177,7 +185,7 @@ def said_twice(case: Case) -> Verdict | None:
 
 def polarity(case: Case) -> Verdict | None:
     """A shared word denied in one text only."""
-    sign = _negation(case)
+    sign = _negation(case) or _moved_negation(case)
     if sign is None:
         return None
     if replaced := case.diff.of("replaced"):
