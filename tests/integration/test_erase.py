@@ -452,6 +452,40 @@ with home.core() as core:
 """
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="limits the size of files")
+def test_without_room_for_a_second_copy_it_is_pending_and_done_when_there_is_room(tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    with home.core() as core:
+        fill(core, None, 800, lambda number: f"Crate {number} holds " + f"jar {number} and " * 40)
+        memory_id = store(core, WHOLE)
+    room = core.db.path.stat().st_size + 4_096
+    done = subprocess.run(
+        [sys.executable, "-c", ERASE_ON_A_FULL_DISK, str(tmp_path), memory_id, str(room)],
+        capture_output=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    receipt = json.loads(done.stdout)
+    assert (receipt["status"], receipt["reasons"][0].partition(":")[0]) == ("pending", "not_rebuilt")
+    with home.core() as core:
+        assert core.recall("brass heron")["results"] == []
+        assert core.maintain(["integrity"])["steps"][0]["database"] == "ok"
+    assert files_with(tmp_path, *(word.encode() for word in WORDS)) == []
+
+
+ERASE_ON_A_FULL_DISK = """
+import json, resource, signal, sys, pathlib
+from tests.homes import Home
+with Home(pathlib.Path(sys.argv[1])).core() as core:
+    core.touch()
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[3]), resource.RLIM_INFINITY))
+    print(json.dumps(core.erase(sys.argv[2], actor="full")), flush=True)
+    import os
+    os._exit(0)
+"""
+
+
 def test_the_search_leaves_the_locks_of_the_database_alone(tmp_path: Path) -> None:
     """Closing a handle of its own would drop them; whoever closes next would take the log away, and writes be lost."""
     home = Home(tmp_path)
