@@ -20,7 +20,10 @@ def home(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def env(tmp_path: Path, home: Path) -> dict[str, str]:
-    """The environment of a reader: nothing set, and a shell that finds ``memorycore`` and this ``python``."""
+    """The environment of a reader: nothing set, and a shell that finds ``memorycore`` and this ``python``.
+
+    Apart from patience: on a busy machine a vector may come later than the page was printed with.
+    """
     commands = tmp_path / "bin"
     commands.mkdir()
     for name, start in (("memorycore", f'"{sys.executable}" -m memorycore'), ("python", f'"{sys.executable}"')):
@@ -34,4 +37,5 @@ def env(tmp_path: Path, home: Path) -> dict[str, str]:
         "PYTHONPATH": str(ROOT),
         "LANG": "C.UTF-8",
         "COLUMNS": "80",
+        "MEMORYCORE_STORE_WAIT_MS": "30000",
     }

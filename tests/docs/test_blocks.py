@@ -16,6 +16,7 @@ READ_ONLY = {"text", "diff", "bash", "markdown"}
 PASSING = (
     (re.compile(r"\b[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f-]{21}"), "ID"),
     (re.compile(r"\d+(\.\d+)? (ms|MB|毫秒)"), r"N \2"),
+    (re.compile(r"\d+ (files|个文件)"), r"N \1"),
     (re.compile(r"\b20\d\d-\d\d-\d\d"), "DATE"),
     (re.compile(r"\b0\.\d\d\b"), "SCORE"),
     (re.compile(r"[ \t]+$", re.MULTILINE), ""),
