@@ -90,8 +90,8 @@ def _same_measure(case: Case) -> bool:
 
 def _conflict(case: Case, seen: _Overlap, typed: Evidence | None) -> Verdict | None:
     sign = (typed or _opposites(case)) if seen.firm else None
-    if sign is None:
-        return None
+    if sign is None or (typed and case.said_newly("end")):
+        return None  # it is over, but with something else
     return verdict("supersedes" if case.change else "disputes", sign)
 
 
@@ -133,6 +133,8 @@ def _replaced(case: Case, common: Counter[str]) -> Verdict | None:
     """The new text tells a change of what the old one says: from its value to another, or its subject moved."""
     if case.change is None or case.said_newly("also"):
         return None
+    if {case.change.code.removeprefix("cue_"), "past"} & case.old.cues.keys():
+        return None  # both say "now", or the old one told of the past already
     names = {term.key for term in case.old.content if term.kind in _NAMED}
     if any(term.key in names and _preposition_before(term, case.new) == "from" for term in case.new.content):
         return verdict("supersedes", case.change)

@@ -18,7 +18,7 @@ def same_subject(case: Case) -> bool:
 
 def incompatible_in_other_words(case: Case) -> Verdict | None:
     """``vegan`` and ``eats steak``; ``does not drink`` and ``two beers``; ``has no lift`` and ``the lift``."""
-    if not same_subject(case):
+    if not same_subject(case) or (case.said_newly("end") and not case.old.negations):
         return None
     pair = _refused(case.old, case.new) or _refused(case.new, case.old, turned=True)
     pair = pair or _denied_kind(case.old, case.new) or _denied_kind(case.new, case.old, turned=True)
