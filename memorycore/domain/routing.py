@@ -159,7 +159,7 @@ def _further(
 def _protection(reading: Reading, guidance: Guidance, importance: float | None) -> tuple[str, ...]:
     """Codes of what must outlive trivia: red lines, manners, corrections, identity, health, great importance."""
     found: list[str] = []
-    if guidance.of("directive") and (reading.has("absolute", "ask_first") or _forbids_harm(reading)):
+    if guidance.of("directive") and (reading.has("absolute") or _asks_first(reading) or _forbids_harm(reading)):
         found.append("red_line")
     if guidance.of("behaviour"):
         found.append("behaviour")
@@ -167,6 +167,12 @@ def _protection(reading: Reading, guidance: Guidance, importance: float | None) 
     if importance is not None and importance >= PROTECTING_IMPORTANCE:
         found.append("importance")
     return tuple(found)
+
+
+def _asks_first(reading: Reading) -> bool:
+    """A duty to ask; leave to do it "without asking" is the opposite of one."""
+    granted = reading.lexicon.pattern("granted")
+    return reading.has("ask_first") and not granted.search(reading.text)
 
 
 def _forbids_harm(reading: Reading) -> bool:
