@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 
 import apsw
 
+from memorycore.domain.gates import MARKER
 from memorycore.domain.memory import SESSION_SCOPE_DAYS, Draft, Memory, Target
 from memorycore.domain.routing import Reason, Routing, route
 from memorycore.domain.text import norm_hash, sanitise
@@ -61,7 +62,7 @@ def consider(draft: Draft, ground: Ground, *, new_id: str) -> Candidate:
     passed = gate.admit(storable, ground.gates)
     clean = passed.draft
     routing = route(
-        clean.content,
+        MARKER.sub("…", clean.content),  # what stands in the place of a key says nothing of the text
         importance=draft.importance,
         target=draft.target,
         kind=draft.kind,

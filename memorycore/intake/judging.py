@@ -10,6 +10,7 @@ from datetime import datetime
 import apsw
 from rapidfuzz import fuzz
 
+from memorycore.domain.gates import MARKER
 from memorycore.domain.judge import Verdict, judge
 from memorycore.domain.memory import Memory
 from memorycore.domain.text import fold
@@ -114,9 +115,10 @@ def _weighed(
         relation = "supersedes"
     if relation == "supersedes" and (untrusted or _is_older(new, old) or _outranked(new, old)):
         relation = "disputes"
-    if relation == "refines" and (untrusted or _outranked(new, old)):
+    if relation == "refines" and _outranked(new, old):
         relation = "different"
-    if relation == "same" and untrusted:
+    hidden = MARKER.search(old.content) or MARKER.search(new.content)  # nobody knows whether that is the same
+    if relation in {"same", "refines"} and (untrusted or hidden):
         relation = "different"
     if relation != verdict.relation:
         verdict = replace(verdict, relation=relation)

@@ -213,3 +213,14 @@ def test_what_was_over_holds_again_when_it_is_said_again(tmp_path: Path) -> None
         again = say(core, FOUNDED)
         assert (again["status"], again["id"]) == ("cold_duplicate", first["id"])
         assert texts(core, "who founded the harbour café") == [FOUNDED]
+
+
+def test_two_masked_values_are_never_taken_for_one(tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    keys = ["ghp_" + "16BGLQVafkpuz49EJOTYdinsx27CHMRWbglq", "ghp_" + "99ZGLQVafkpuz49EJOTYdinsx27CHMRWbgxx"]
+    with home.core() as core:
+        first, second = (say(core, f"The mirror job pushes with {key} every night.") for key in keys)
+        again = say(core, f"The nightly mirror job pushes with {keys[1]}.")
+        assert first["status"] == "cold_stored"
+        assert second["id"] == first["id"], "the masked texts are equal, and nothing else is kept of them"
+        assert again["status"] not in {"cold_duplicate", "cold_updated"}
