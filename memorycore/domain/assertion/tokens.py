@@ -1,7 +1,6 @@
 """Cut a text into typed tokens: amounts, dates, times, codes, names, known concepts, small words, the rest."""
 
 import re
-from collections import Counter
 from collections.abc import Iterator
 from functools import cache
 from typing import NamedTuple
@@ -17,9 +16,10 @@ from memorycore.domain.assertion.amounts import (
     measure,
     units,
 )
+from memorycore.domain.assertion.languages import language_of
 from memorycore.domain.assertion.moments import moment_at
-from memorycore.domain.assertion.words import CJK, LATIN, Entry, Words, guess_latin, lemma, table, words
-from memorycore.domain.text import level, script_class
+from memorycore.domain.assertion.words import CJK, LATIN, Entry, Words, lemma, table, words
+from memorycore.domain.text import level
 
 
 class Token(NamedTuple):
@@ -38,23 +38,6 @@ class Token(NamedTuple):
 
 _BEHIND_A_WORD = frozenset({"", " ", ",", ";", "!", "?", ")"})
 """A word with one of these behind it is no code, path or address."""
-
-
-def language_of(text: str) -> str:
-    """The language a levelled, folded text is read in, one of ``LATIN`` and ``CJK``."""
-    script = script_class(text)
-    if script in patterns.LANGUAGE:
-        return patterns.LANGUAGE[script]
-    votes: Counter[str] = Counter()
-    for word in patterns.WORD.findall(text[:2000].replace("'", " ")):
-        owners = guess_latin().get(word, ())
-        for language in owners:
-            votes[language] += 12 // len(owners)  # a word of one language says more than one of four
-    if len(votes) > 1 and 2 * votes["en"] < 3 * sum(votes.values()) - 3 * votes["en"]:  # who knows the rest?
-        for language in LATIN:
-            votes[language] += 3 * sum(word in words(language).exact for word in patterns.WORD.findall(text[:2000]))
-    best = max(LATIN, key=lambda language: votes[language])
-    return best if votes[best] > votes["en"] + (8 if votes["en"] else 0) else "en"
 
 
 def _folded(text: str) -> str:
