@@ -66,7 +66,7 @@ class Obstacle:
 
 def can_be_undone(event: Event) -> bool:
     """Whether an event did something that can be taken back; what came after it is not looked at."""
-    if event.action in NEVER:
+    if event.action in NEVER or event.facts.get("erased"):  # the ledger lost what it would take
         return False
     if event.action == "confirmed":
         return bool(event.facts.get("said"))

@@ -300,6 +300,17 @@ def test_an_undo_can_be_undone_and_done_again(home: Home, core: MemoryCore) -> N
     assert short in home.entries()
 
 
+def test_what_was_erased_does_not_come_back_by_any_undo(core: MemoryCore) -> None:
+    short, long = REFINED["cold"]
+    memory_id, _, event = told(core, REFINED["cold"])
+    made = undo(core, event)["made"]
+    core.erase(made, actor="test")
+    for line in core.history(limit=100)["events"]:
+        assert long not in str(core.undo(actor="test", event=line["event"], dry_run=True))
+    assert core.undo(actor="test", event=event_of(core, memory_id, "undone"))["status"] == "nothing_to_undo"
+    assert active(core) == {short}
+
+
 def test_the_last_automatic_change_is_meant_before_those_by_hand(core: MemoryCore) -> None:
     old, new, _ = told(core, SUPERSEDED["hot"])
     later = store(core, fact(1).content)["id"]
