@@ -188,3 +188,25 @@ def test_strangers_that_sound_alike_are_kept_apart() -> None:
     texts = (DATA / "unrelated.txt").read_text(encoding="utf-8").splitlines()
     found = [(old, new, judge(old, new)) for old in texts for new in texts if old != new]
     assert [(old, new, verdict) for old, new, verdict in found if verdict.relation != "different"] == []
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("The café of house 12 was founded by 14 bakers.", "The café of house 14 was founded by 12 bakers."),
+        ("Room 3 has 5 windows.", "Room 5 has 3 windows."),
+        ("Gate 4 opens at 8 and closes at 9.", "Gate 4 opens at 9 and closes at 8."),
+        ("Server a has 16 GB and server b has 32 GB.", "Server a has 32 GB and server b has 16 GB."),
+        ("3号房有5扇窗。", "5号房有3扇窗。"),
+    ],
+)
+def test_values_that_change_places_are_not_the_same(old: str, new: str) -> None:
+    assert judge(old, new).relation in {"disputes", "different"}
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [("Use 2 spaces in 4 files.", "In 4 files use 2 spaces."), ("Allow ports 80 and 443.", "Allow ports 443 and 80.")],
+)
+def test_values_that_move_with_their_words_are_the_same(old: str, new: str) -> None:
+    assert judge(old, new).relation == "same"

@@ -1,6 +1,7 @@
 """When two texts say the same words in another order: a list, a phrase in front, a passive, or roles swapped."""
 
 import re
+from itertools import takewhile
 
 from memorycore.domain.assertion import SOFT, Assertion
 from memorycore.domain.judge.alignment import Run
@@ -20,6 +21,8 @@ def order_differs(case: Case) -> str:
     """Empty when the order means nothing, else ``direction``, ``order`` or ``role``."""
     if not case.diff.moved or _as_sorted_lists(case.old) == _as_sorted_lists(case.new):
         return ""
+    if values_swapped(case):
+        return "role"
     if _lists_equal(case.old.form, case.new.form) or _one_changed_sides(case):
         return ""
     if _rotated_at_copula(case) or _one_is_passive(case) or _holds_both_ways(case) or _condition_moved(case):
@@ -30,6 +33,41 @@ def order_differs(case: Case) -> str:
     if {"from", "to"} <= keys:
         return "direction"
     return "order" if keys & _SEQUENCE or _has_sequence_words(case.new) else "role"
+
+
+_VALUES = frozenset({"date", "time", "num", "code"})
+_BESIDE = 3  # terms on either side that tell what a value is of
+
+
+def values_swapped(case: Case) -> bool:
+    """Whether two values stand where the other one stood: ``room 3 has 5 windows``, ``room 5 has 3 windows``."""
+    old, new = _company(case.old), _company(case.new)
+    shared = [key for key in old if key in new]
+    return any(
+        _alike(new[one], old[other]) > _alike(new[one], old[one])
+        and _alike(new[other], old[one]) > _alike(new[other], old[other])
+        for place, one in enumerate(shared)
+        for other in shared[place + 1 :]
+    )
+
+
+def _company(assertion: Assertion) -> dict[str, tuple[tuple[str, ...], tuple[str, ...]]]:
+    """For each value that is said once the terms before it, nearest first, and those after it; values as one sign."""
+    keys = [term.key for term in assertion.terms]
+    masked = ["#" if term.kind in _VALUES else term.key for term in assertion.terms]
+    return {
+        key: (tuple(masked[:place][::-1][:_BESIDE]), tuple(masked[place + 1 :][:_BESIDE]))
+        for place, key in enumerate(keys)
+        if assertion.terms[place].kind in _VALUES and keys.count(key) == 1
+    }
+
+
+def _alike(one: tuple[tuple[str, ...], tuple[str, ...]], other: tuple[tuple[str, ...], tuple[str, ...]]) -> int:
+    """How many terms two companies have in common, counted from the value outwards."""
+    return sum(
+        len(list(takewhile(lambda pair: pair[0] == pair[1], zip(mine, theirs, strict=False))))
+        for mine, theirs in zip(one, other, strict=True)
+    )
 
 
 _PAIR_AND_RELATION = 3
