@@ -226,11 +226,17 @@ def _finish(rooms: Rooms, memory: Memory, given: str) -> answers_forget.Erased:
     return _verify(rooms, done, left)
 
 
-def _verify(rooms: Rooms, done: Outcome, left: list[Trace]) -> answers_forget.Erased:
+def _verify(rooms: Rooms, done: Outcome, left: tuple[list[Trace], list[Trace]]) -> answers_forget.Erased:
     """Write the database anew, cut its log, and search every file."""
     done.kept_by = _clear_disk(rooms)
-    done.searched = traces.search(_files(rooms), left) if left else None
-    return receipt.of(done, ours=_ours(rooms), options=rooms.options)
+    free, owned = left
+    files, ours = _files(rooms), _ours(rooms)
+    if free or owned:
+        foreign = [
+            path for path in files if path not in ours and path not in {tier.path for tier in rooms.tiers.values()}
+        ]
+        done.searched = traces.search(files, free).together(traces.search(foreign, owned))
+    return receipt.of(done, ours=ours, options=rooms.options)
 
 
 def _clear_disk(rooms: Rooms) -> str:

@@ -137,21 +137,26 @@ def all_traces(doomed: Doomed) -> list[traces.Trace]:
     return list(dict.fromkeys(found))
 
 
-def traces_of(c: apsw.Connection, doomed: Doomed) -> list[traces.Trace]:
-    """What to look for in files after the rows are gone: not what other memories have for themselves."""
-    found: list[traces.Trace] = []
+def traces_of(c: apsw.Connection, doomed: Doomed) -> tuple[list[traces.Trace], list[traces.Trace]]:
+    """What to look for in files after the rows are gone.
+
+    Returns:
+        Traces that must stand nowhere, and those of what other memories have for themselves: these may stand in the
+        database and in the memory files.
+    """
+    free: list[traces.Trace] = []
+    owned: list[traces.Trace] = []
     most = _pieces_of_each(doomed)
     for text in doomed.passages:
         for piece, forms in traces.of_text(text, most=most):
-            if first_row(c, "is_in_a_memory", {"text": piece}) is None:
-                found += forms
+            (owned if first_row(c, "is_in_a_memory", {"text": piece}) else free).extend(forms)
         for piece, form in traces.of_words(text, most=most):
             if not any(first_row(c, name, {"tokens": piece}) for name in ("tokens_in_index", "tokens_in_archive")):
-                found.append(form)
+                free.append(form)
     for vector in doomed.vectors:
         if first_row(c, "is_a_vector", {"vector": vector}) is None:
-            found += traces.of_vector(vector)
-    return list(dict.fromkeys(found))
+            free += traces.of_vector(vector)
+    return list(dict.fromkeys(free)), list(dict.fromkeys(owned))
 
 
 def _pieces_of_each(doomed: Doomed) -> int:

@@ -47,6 +47,15 @@ class Searched:
     found: tuple[tuple[Path, Form], ...]
     unread: tuple[Path, ...]
 
+    def together(self, other: "Searched") -> "Searched":
+        """Two searches of one set of files, of which the other one may have seen only some."""
+        return Searched(
+            files=max(self.files, other.files),
+            size_bytes=max(self.size_bytes, other.size_bytes),
+            found=tuple(dict.fromkeys((*self.found, *other.found))),
+            unread=tuple(dict.fromkeys((*self.unread, *other.unread))),
+        )
+
 
 def is_telling(text: str) -> bool:
     """Whether a text is long enough to be searched for: a few letters stand everywhere."""
