@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from memorycore.search.living import LivingIndex
     from memorycore.store import Database
 
-MOST_NEIGHBOURS = 8
+MOST_NEIGHBOURS = 6
 MOST_ARCHIVED = 4
 # What is looked at more closely, of each kind and found in each way.
 LOOKED_AT = 14

@@ -8,7 +8,7 @@ import pytest
 
 from memorycore.core import MemoryCore
 from memorycore.domain.memory import Draft, Memory
-from memorycore.search.neighbours import Neighbour, Scout, Scouted, neighbours
+from memorycore.search.neighbours import MOST_NEIGHBOURS, Neighbour, Scout, Scouted, neighbours
 from memorycore.store import memories, vectors
 from memorycore.testing import HashingEmbedder
 from tests.homes import Home, fact
@@ -122,7 +122,7 @@ def test_many_alike_of_another_session_do_not_hide_the_own_one(core: MemoryCore)
 def test_both_ways_to_the_vectors_find_the_same(core: MemoryCore, *, living: bool) -> None:
     new = "The printer in room 7 was bought in York."
     found = near(core, new, scouted(core, new, living=living))
-    assert len(found) == 8
+    assert len(found) == MOST_NEIGHBOURS
     assert texts(found)[0] == "The printer in room 7 was bought in Leeds."
 
 
