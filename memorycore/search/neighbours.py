@@ -41,6 +41,7 @@ MOST_ARCHIVED = 4
 LOOKED_AT = 14
 MOST_LOOKED_AT = 480  # where other namespaces and sessions hold the same words
 ARCHIVED_LOOKED_AT = 7
+TELLING_LOOKED_AT = 7  # for the words that hardly any other text has
 # A text may have thousands of words; the first ones, and of these the rarest, tell what it is about.
 MOST_CHARS = 4_000
 MOST_WORDS = 256
@@ -160,23 +161,37 @@ def neighbours(
     """
     words = _words_of(c, memory.content)
     by_meaning = [*scouted.near.get(memory.content, ()), *_nearest_of_new(c, memory.content, scouted)]
-    active = _most_words(_places(c, words, "places_of_words"), MOST_LOOKED_AT)
+    places = list(_places(c, words, "places_of_words"))
+    active = _most_words(places, MOST_LOOKED_AT)
+    telling = _most_words([(rows, weight**2) for rows, weight in places], TELLING_LOOKED_AT)
     binned = _most_words(_places(c, words, "archived_places_of_words"), MOST_LOOKED_AT)
-    found = _comparable(c, memory, [*active[:LOOKED_AT], *binned[:ARCHIVED_LOOKED_AT], *by_meaning])
+    found = _comparable(c, memory, [*active[:LOOKED_AT], *telling, *binned[:ARCHIVED_LOOKED_AT], *by_meaning])
     if len(found) < MOST_NEIGHBOURS and len(active) + len(binned) > LOOKED_AT:  # others hold them: look further down
-        found = _comparable(c, memory, [*active, *binned, *by_meaning])
+        found = _comparable(c, memory, [*active, *telling, *binned, *by_meaning])
     alike = _likeness(c, memory.content, found, scouted)
     shared = {seq: _shared(words, text) for seq, (text, _) in found.items()}
     ways: dict[int, Way] = {seq: way for seq in found if (way := _way(shared[seq], alike.get(seq))) is not None}
     near = sorted(ways, key=lambda seq: (-_nearness(shared[seq], alike.get(seq)), -seq))
     only_alike = [seq for seq in near if ways[seq] == "meaning"][MOST_BY_MEANING:]
     near = [seq for seq in near if seq not in only_alike]
-    chosen = [seq for seq in near if found[seq][1]][:limit] + [seq for seq in near if not found[seq][1]][:archived]
+    in_use = [seq for seq in near if found[seq][1]]
+    taken = _of_both(in_use, sorted(in_use, key=lambda seq: -_telling(words, found[seq][0])), limit)
+    chosen = [seq for seq in in_use if seq in taken] + [seq for seq in near if not found[seq][1]][:archived]
     rows = memories.by_seq(c, chosen, (memory.namespace,))
     return [
         Neighbour(memory=rows[seq], likeness=alike.get(seq), words=round(shared[seq], 4), via=ways[seq])
         for seq in chosen
     ]
+
+
+def _of_both(one: Sequence[int], other: Sequence[int], limit: int) -> set[int]:
+    """The first of two orders in turn, so many altogether."""
+    taken: set[int] = set()
+    for pair in zip(one, other, strict=True):
+        for seq in pair:
+            if len(taken) < limit:
+                taken.add(seq)
+    return taken
 
 
 def _comparable(c: apsw.Connection, memory: Memory, seqs: Iterable[int]) -> dict[int, tuple[str, bool]]:
@@ -266,6 +281,12 @@ def _shared(words: _Words, text: str) -> float:
     both = sum(own[token] for token in common)
     of_other = both + words.total / len(own) * (len(other) - len(common))
     return both / math.sqrt(words.total * of_other) if both else 0.0
+
+
+def _telling(words: _Words, text: str) -> float:
+    """How much a text shares of the rarest words: of twenty sentences of one pattern, the one about this very thing."""
+    common = words.weights.keys() & _stems_in(text)
+    return sum(words.weights[token] ** 2 for token in common)
 
 
 def _nearest_of_new(c: apsw.Connection, text: str, scouted: Scouted) -> list[int]:

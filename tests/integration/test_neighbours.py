@@ -142,3 +142,13 @@ def test_a_look_never_takes_uncommitted_rows_into_the_living_index(core: MemoryC
 def test_an_empty_store_has_no_neighbours(tmp_path: Path) -> None:
     with Home(tmp_path).core(long_lived=True, vectors=True) as empty:
         assert near(empty, "Nothing is here yet", scouted(empty, "Nothing is here yet")) == []
+
+
+def test_of_many_sentences_of_one_pattern_each_meets_the_one_about_its_own_thing(core: MemoryCore) -> None:
+    names = "Anna Bert Cleo Dora Emil Frida Gustav Hanna Igor Jana Karl Lena Mona Nils Otto Paula".split()
+    for name in names:
+        store(core, f"{name} works in the sales team in Leeds.")
+    for name in names:
+        moved = f"{name} now works in the legal team in York."
+        assert f"{name} works in the sales team in Leeds." in texts(near(core, moved))
+        store(core, moved)

@@ -23,9 +23,14 @@ def order_differs(case: Case) -> str:
         return ""
     if values_swapped(case):
         return "role"
-    if _lists_equal(case.old.form, case.new.form) or _one_changed_sides(case):
-        return ""
-    if _rotated_at_copula(case) or _one_is_passive(case) or _holds_both_ways(case) or _condition_moved(case):
+    if (
+        _lists_equal(case.old.form, case.new.form)
+        or _one_changed_sides(case)
+        or _rotated_at_copula(case)
+        or _one_is_passive(case)
+        or _holds_both_ways(case)
+        or _condition_moved(case)
+    ):
         return ""
     if _core(case.old, _prepositions(case.new)) == _core(case.new, _prepositions(case.old)):
         return ""
