@@ -64,6 +64,8 @@ def lines_of(name: str, shell: "Shell") -> Generator[Iterator[Line], None, None]
     try:
         with path.open("rb") as file, _progress(path.stat().st_size, shell) as advance:
             yield read_lines(file, advance)
+    except BrokenPipeError:  # about the answers, not about this file
+        raise
     except OSError as error:
         raise InvalidInput(field=name, why="unreadable_config", detail=error.strerror) from error
 

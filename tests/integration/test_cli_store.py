@@ -1,6 +1,10 @@
 """store, update, forget, restore: one at a time and many at once."""
 
 import json
+import os
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
@@ -180,3 +184,14 @@ def test_the_directories_are_those_of_the_environment(mc: CommandLine) -> None:
     shown = json.dumps(mc("status", "--json", **chosen).answer)
     assert "My Memory" in shown
     assert "Data of Me" in shown
+
+
+def test_a_reader_who_has_seen_enough_ends_the_command_quietly(mc: CommandLine) -> None:
+    lines_in = "".join(json.dumps({"content": f"The shelf {number} holds jars."}) + "\n" for number in range(200))
+    (mc.home / "many.jsonl").write_text(lines_in, encoding="utf-8")
+    command = f"{sys.executable} -m memorycore store --from many.jsonl --json --dry-run | head -n 1"
+    root = Path(__file__).resolve().parents[2]
+    env = {**mc.env, "PATH": os.environ["PATH"], "PYTHONPATH": str(root)}
+    done = subprocess.run(["bash", "-c", command], cwd=mc.home, env=env, capture_output=True, check=False)
+    assert done.stdout.count(b"\n") == 1
+    assert done.stderr == b""
