@@ -80,7 +80,7 @@ class Verdict(TypedDict):
 class Stored(TypedDict):
     """What a store answers, or would answer.
 
-    ``before`` and ``after``: the texts, where another memory is concerned; ``why``: what the verdict on the two rests on.
+    ``before`` and ``after``: the texts, where another memory is concerned; ``why``: what the verdict rests on.
     """
 
     status: StoreStatus

@@ -65,7 +65,7 @@ def normalise_for_compare(text: str) -> str:
 
 
 def level(text: str) -> str:
-    """Width, composition, script and punctuation variants folded, case kept: for readers that tell names by capitals."""
+    """Width, composition, script and punctuation variants folded, case kept: since capitals tell names."""
     return unicodedata.normalize("NFKC", text.translate(_PUNCTUATION)).translate(_PUNCTUATION).translate(_simplified())
 
 
