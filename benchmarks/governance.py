@@ -48,7 +48,9 @@ def ask(folder: Path, *command: str, rows: Rows, pii: str) -> tuple[Rows, float]
     took_s = time.perf_counter() - started
     answers = [json.loads(line) for line in done.stdout.decode("utf-8").splitlines()]
     if len(answers) != len(rows):
-        sys.exit(f"{len(rows)} lines in, {len(answers)} out: {done.stdout[:500]!r} {done.stderr.decode('utf-8', 'replace')}")
+        sys.exit(
+            f"{len(rows)} lines in, {len(answers)} out: {done.stdout[:500]!r} {done.stderr.decode('utf-8', 'replace')}"
+        )
     return answers, took_s
 
 

@@ -145,7 +145,10 @@ def test_an_empty_store_has_no_neighbours(tmp_path: Path) -> None:
 
 
 def test_of_many_sentences_of_one_pattern_each_meets_the_one_about_its_own_thing(core: MemoryCore) -> None:
-    names = ("Anna", "Bert", "Cleo", "Dora", "Emil", "Frida", "Gustav", "Hanna", "Igor", "Jana", "Karl", "Lena", "Mona")
+    names = [
+        "Anna", "Bert", "Cleo", "Dora", "Emil", "Frida", "Gustav", "Hanna",
+        "Igor", "Jana", "Karl", "Lena", "Mona", "Nils", "Otto", "Paula",
+    ]  # fmt: skip
     for name in names:
         store(core, f"{name} works in the sales team in Leeds.")
     for name in names:
