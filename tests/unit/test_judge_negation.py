@@ -13,6 +13,8 @@ MOVED = [
     ("Der Laden liefert nicht nach Bern.", "Der Laden liefert nach Bern ohne Aufpreis."),
     ("Le musée n'est pas ouvert le lundi.", "Le musée est ouvert le lundi, sans guide."),
     ("El local no abre los domingos.", "El local abre los domingos sin reserva."),
+    ("Never call customers.", "Call customers, never e-mail them."),
+    ("不要联系客户。", "联系客户，不要发邮件。"),
     ("No dogs in the office.", "Dogs are welcome in the office, no leash needed."),
 ]
 

@@ -1,5 +1,6 @@
 """The new text holds the old one and more."""
 
+from memorycore.domain.assertion import Assertion
 from memorycore.domain.judge.case import Case, differing
 from memorycore.domain.judge.refine import misfit
 from memorycore.domain.judge.verdict import Evidence, Verdict, evidence, verdict
@@ -21,6 +22,7 @@ def held_and_more(case: Case) -> Verdict | None:
         or _only(case)
         or _hedged(case)
         or _unfitting(case)
+        or _prohibition_moved(case)
         or _narrowing(case)
         or verdict("refines", *(differing("detail", run, case) for run in runs))
     )
@@ -50,6 +52,24 @@ def _unfitting(case: Case) -> Verdict | None:
     if sign.code == "polarity":
         return verdict("disputes", sign)
     return verdict("different", sign, undecided=sign.code != "subject")
+
+
+def _prohibition_moved(case: Case) -> Verdict | None:
+    """What the old text forbids is no longer what the new one does: ``never`` stands in what is added."""
+    old, new = _forbidden(case.old), _forbidden(case.new)
+    if not old or old & new:
+        return None
+    return verdict("disputes", evidence("modality", case.old.text, case.new.text))
+
+
+def _forbidden(text: Assertion) -> set[str]:
+    """The words right behind each prohibition."""
+    bans = [token.start for token in text.tokens if token.kind == "modal" and token.key == "mustnot"]
+    return {
+        following.key
+        for start in bans
+        if (following := next((term for term in text.terms if term.token.start > start), None)) is not None
+    }
 
 
 def _narrowing(case: Case) -> Verdict | None:
