@@ -1,6 +1,7 @@
 """Two texts that share all or nearly all words: polarity, duty, scope and order decide."""
 
 from memorycore.domain.assertion import Assertion
+from memorycore.domain.assertion.words import table
 from memorycore.domain.judge.alignment import Run
 from memorycore.domain.judge.case import Case, differing
 from memorycore.domain.judge.conflict import VALUES
@@ -95,6 +96,16 @@ def _negation(case: Case) -> Evidence | None:
     return None
 
 
+def _other_kind(case: Case) -> Evidence | None:
+    """``非生产`` beside ``生产``: two kinds of thing, and no denial of one."""
+    prefixes = tuple(table("relations")["other_kind"]["prefixes"])
+    for old, new in case.diff.flipped:
+        before = (case.old.text[: old.token.start], case.new.text[: new.token.start])
+        if any(text.casefold().endswith(prefixes) for text in before):
+            return evidence("subject", old.text, new.text)
+    return None
+
+
 def _moved_negation(case: Case) -> Evidence | None:
     """A word that only one text denies, though both deny something: the other one denies what it adds."""
     if not case.diff.flipped or any(run.kind != "added" for run in case.diff.runs):
@@ -185,6 +196,8 @@ def said_twice(case: Case) -> Verdict | None:
 
 def polarity(case: Case) -> Verdict | None:
     """A shared word denied in one text only."""
+    if kind := _other_kind(case):
+        return verdict("different", kind)
     sign = _negation(case) or _moved_negation(case)
     if sign is None:
         return None
