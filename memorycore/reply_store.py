@@ -24,6 +24,7 @@ def stored(item: Admitted, options: CoreOptions) -> answers.Stored:
         reasons.insert(0, Reason(code="no_room" if item.failure is None else "file_unusable"))
     answer = _decided(candidate, reasons, options)
     hot = memory.residence == "hot"
+    answer["protected"] = bool(memory.protected) if recorded.outcome in _KEPT else answer["protected"]
     answer["status"], answer["tier"] = _status(recorded.outcome, recorded.decision, hot=hot)
     if recorded.outcome == "refused":
         why = recorded.reasons[0]

@@ -1,5 +1,6 @@
 """One candidate, one transition: what the transaction of a store does, and what it leaves to do in the hot file."""
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
@@ -162,7 +163,8 @@ def _known(c: apsw.Connection, candidate: Candidate, same: Memory, cause: Cause,
     if same.state == "active":
         return Recorded(outcome="known", memory=same, reasons=(Reason(code="known_already"),))
     seen = (Reason(code="rejected_before"),) if same.trash_reason == REJECTED else ()
-    return Recorded(outcome="stale" if same.trash_reason == "stale" else "quarantined", memory=same, reasons=seen)
+    shut = same.trash_reason in {QUARANTINED, REJECTED}
+    return Recorded(outcome="quarantined" if shut else "stale", memory=same, reasons=seen)
 
 
 def _said_again(c: apsw.Connection, candidate: Candidate, same: Memory, cause: Cause, bench: Bench) -> Recorded:
@@ -385,8 +387,9 @@ def within_share(c: apsw.Connection, candidate: Candidate, bench: Bench) -> tupl
     if not candidate.hot or memory.protected != BY_IMPORTANCE:
         return candidate, ()
     tier = bench.tiers[memory.target]
-    known = memories.select(c, "hot_memories", namespace=tier.namespace, hot_tier=tier.id)
-    held = sum(len(item.content) + len(DELIMITER) for item in known if item.protected == BY_IMPORTANCE)
+    where = {"namespace": tier.namespace, "hot_tier": tier.id, "protected": json.dumps(BY_IMPORTANCE)}
+    texts, chars = only_row(c, "protected_alike", where)
+    held = chars + texts * len(DELIMITER)
     if held + len(memory.content) <= bench.importance_room[memory.target]:
         return candidate, ()
     freed = replace(candidate, memory=replace(memory, protected=()))

@@ -159,15 +159,25 @@ def test_explicit_arguments_come_back_as_given(tmp_path: Path) -> None:
         assert (fields["tags"], fields["valid_until"]) == (["a", "b"], "2030-03-02T09:00:00Z")
 
 
-def test_importance_alone_protects_no_more_than_its_share(tmp_path: Path) -> None:
+@pytest.mark.parametrize("at_once", [True, False])
+def test_importance_alone_protects_no_more_than_its_share(tmp_path: Path, *, at_once: bool) -> None:
     home = Home(tmp_path)
+    trivia = [
+        Draft(content=f"The visitor badge of gate {number} is kept in drawer {number + 7}.", importance=0.95)
+        for number in range(100)
+    ]
     with home.core() as core:
-        for number in range(100):
-            say(core, f"The visitor badge of gate {number} is kept in drawer {number + 7}.", importance=0.95)
         red = say(core, "Never delete the customers' orders without asking.")
+        if at_once:
+            told = list(core.remember_many(trivia, actor="test"))
+        else:
+            told = [core.remember(draft, actor="test") for draft in trivia]
         rows = [row for target in core.audit()["targets"] for row in target["rows"]]
         held = sum(row["chars"] for row in rows if row["protected"] and "badge" in row["text"])
         assert 0 < held <= 0.3 * core.audit()["targets"][0]["rule_budget_chars"]
+        full = [answer for answer in told if any("importance_share_full" in reason for reason in answer["reasons"])]
+        assert full
+        assert not any(answer["protected"] for answer in full)
         assert red["protected"]
 
 

@@ -41,3 +41,11 @@ WHERE m.namespace IN (SELECT value FROM json_each(:namespaces)) AND m.state = 'a
     SELECT action FROM event WHERE memory_id = m.id AND action IN ('held_back', 'moved') ORDER BY seq DESC LIMIT 1
   )
 GROUP BY m.target;
+
+-- name: protected_alike
+-- Entries of a hot file, and texts on their way into it, that are protected for these very reasons.
+SELECT count(*), coalesce(sum(length(content)), 0) FROM memory
+WHERE namespace = :namespace AND state = 'active' AND protected = :protected AND (
+    residence = 'hot' AND hot_tier = :hot_tier
+    OR id IN (SELECT memory_id FROM hot_intent WHERE hot_tier = :hot_tier AND namespace = :namespace)
+);
