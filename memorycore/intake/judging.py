@@ -80,7 +80,7 @@ def decide(
         for old, likeness in neighbours
         if old.id != new.id
     ]
-    active = [item for item in judged if _holds(item.memory, new.created_at) and not item.held_off]
+    active = [item for item in judged if holds(item.memory, new.created_at) and not item.held_off]
     free = [item for item in active if not item.proposed]
     into = next((item for relation in _FINAL for item in _of(free, relation)), None)
     superseded = tuple(_of(free, "supersedes"))[:MOST_REPLACED]
@@ -98,7 +98,7 @@ def decide(
     )
 
 
-def _holds(memory: Memory, now: datetime) -> bool:
+def holds(memory: Memory, now: datetime) -> bool:
     """Whether a memory is in use: a text that goes into one whose time is over would never be seen again."""
     return memory.state == "active" and (memory.valid_until is None or memory.valid_until > now)
 

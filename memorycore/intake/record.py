@@ -13,7 +13,7 @@ from memorycore.errors import HotFileError
 from memorycore.hot.document import DELIMITER, size, why_not_hot
 from memorycore.hot.tier import HotTier
 from memorycore.intake.candidate import QUARANTINED, REJECTED, Candidate, known_before
-from memorycore.intake.judging import Decision, Judged, decide, is_guarded
+from memorycore.intake.judging import Decision, Judged, decide, holds, is_guarded
 from memorycore.lifecycle import hot, relations, rows, turn
 from memorycore.lifecycle.rows import Cause
 from memorycore.search.neighbours import Scouted, neighbours
@@ -129,6 +129,8 @@ def _met_before(c: apsw.Connection, candidate: Candidate, cause: Cause, bench: B
     """What becomes of a text that the store has already, or had until a person wanted it gone."""
     same = known_before(c, candidate)
     gone = _wanted_gone(c, candidate, same, cause)
+    if gone is None and same is None:
+        return _in_other_words(c, candidate, cause)
     if gone is not None or same is None or same.state == "purged":
         return gone
     return _known(c, candidate, same, cause, bench)
@@ -167,17 +169,37 @@ def _known(c: apsw.Connection, candidate: Candidate, same: Memory, cause: Cause,
     return Recorded(outcome="quarantined" if shut else "stale", memory=same, reasons=seen)
 
 
+def _in_other_words(c: apsw.Connection, candidate: Candidate, cause: Cause) -> Recorded | None:
+    """A wording that is in the bin since another memory says the same: that is what was said again."""
+    new = candidate.memory
+    binned = memories.select(c, "binned_by_norm_hash", namespace=new.namespace, norm_hash=new.norm_hash)
+    if new.state != "active" or candidate.spare_id or not binned or binned[0].trash_reason != "same":
+        return None
+    told = [event.facts["as"] for event in memories.events(c, binned[0].id, (new.namespace,)) if "as" in event.facts]
+    kept = memories.by_id(c, str(told[-1]), (new.namespace,)) if told else None
+    if kept is None or not holds(kept, cause.at) or kept.scope != new.scope:
+        return None
+    if new.scope == "session" and kept.session_id != new.session_id:
+        return None
+    turn.check_stays(c, kept, cause.at)
+    for ref in new.refs:
+        kept = memories.add_ref(c, kept, ref)
+    said = replace(cause, automatic=True, reason="said_again", facts={**cause.facts, "said": new.content})
+    kept = rows.confirm(c, kept, said)
+    events = [c.last_insert_rowid()]
+    return Recorded(outcome="known", memory=kept, events=events, before=kept.content, reasons=(Reason(code="same"),))
+
+
 def _said_again(c: apsw.Connection, candidate: Candidate, same: Memory, cause: Cause, bench: Bench) -> Recorded:
     """The same once more: counted, and whatever the caller says beside it holds from now on.
 
     What was over holds again; what was said in between may contradict it.
     """
     changes = {} if candidate.untrusted or is_guarded(same) else _given(same, candidate)
-    decision, is_over = Decision(), same.valid_until is not None and same.valid_until <= cause.at
+    is_over = same.valid_until is not None and same.valid_until <= cause.at
     if is_over:
         changes["valid_until"] = candidate.memory.valid_until
-        again = replace(candidate, memory=replace(candidate.memory, id=same.id))
-        decision = _claimed(c, replace(judged(c, again, bench), into=None), cause)
+    decision = _claimed(c, _against_later(c, candidate, same, bench, is_over=is_over), cause)
     for ref in candidate.memory.refs:
         same = memories.add_ref(c, same, ref)
     recorded = Recorded(outcome="known", memory=same, decision=decision, changes=changes)
@@ -185,11 +207,29 @@ def _said_again(c: apsw.Connection, candidate: Candidate, same: Memory, cause: C
         same = rows.revise(c, same, changes, replace(cause, reason="said_again"))
         recorded.events.append(c.last_insert_rowid())
     recorded.memory = rows.confirm(c, same, cause)
-    if is_over:
-        _follow(c, recorded.memory, decision, cause, bench, recorded)
+    _follow(c, recorded.memory, decision, cause, bench, recorded)
     told = (*(["holds_again"] if is_over else []), *(["taken_over"] if changes.keys() - {"valid_until"} else []))
     recorded.reasons = (Reason(code="known_already"), *(Reason(code=code) for code in told), *recorded.reasons)
     return recorded
+
+
+def _against_later(c: apsw.Connection, candidate: Candidate, same: Memory, bench: Bench, *, is_over: bool) -> Decision:
+    """What a text that is said again means for those that were said in between.
+
+    A sign that it is the newer one ends them once more; that they contradict it is known, unless it was over.
+    """
+    again = replace(candidate, memory=replace(candidate.memory, id=same.id))
+    decision = judged(c, again, bench)
+    if is_over:
+        return replace(decision, into=None)
+    decided = {
+        other
+        for edge in edges.of(c, same.id, (same.namespace,))
+        for other in (edge.src, edge.dst)
+        if edge.status in {"settled", "rejected"}
+    }
+    ended = tuple(item for item in decision.superseded if item.memory.seq > same.seq and item.memory.id not in decided)
+    return Decision(judged=decision.judged, superseded=ended)
 
 
 def _given(same: Memory, candidate: Candidate) -> dict[str, Any]:

@@ -8,6 +8,7 @@ import sys
 import pytest
 
 OPERATIONS = [
+    "exchange_hot", "refine_hot", "refine_cold", "supersede_cold", "dispute_cold", "quarantine",
     "store_hot", "store_cold", "update_hot", "forget_hot", "restore_hot", "undo_refined_hot", "undo_superseded_hot",
 ]  # fmt: skip
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="forks children that are killed")

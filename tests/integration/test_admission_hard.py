@@ -296,3 +296,32 @@ def test_no_key_is_kept_in_any_field_that_a_caller_fills(tmp_path: Path) -> None
         lines = list(core.export())
     assert KEY not in str(lines)
     assert files_with(tmp_path, KEY.encode()) == []
+
+
+def test_a_newer_value_that_is_said_again_ends_what_came_in_between(tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    with home.core() as core:
+        for text, status in ((ENGLISH, "stored"), (GERMAN, "superseded"), (ENGLISH, "disputed")):
+            assert say(core, text, target="memory")["status"] == status
+        answer = say(core, GERMAN, target="memory")
+        assert "supersedes" in reasons(answer)
+        assert home.entries() == [GERMAN]
+        assert core.review()["counts"]["disputes"] == 0
+        core.undo(event=int(str(answer["undo"]).split()[-1]), actor="test")
+        assert sorted(home.entries()) == [ENGLISH, GERMAN]
+        say(core, GERMAN, target="memory")  # undone is undone
+        assert sorted(home.entries()) == [ENGLISH, GERMAN]
+
+
+def test_the_same_lines_a_second_time_leave_the_prompt_as_it_was(tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    lines = [ENGLISH, METRIC, GERMAN, FOUNDED, FOUNDED_AND_FROM, CORRECTED, "Never use emoji."]
+    drafts = [Draft(content=line, target="memory" if "answer" in line else None) for line in lines]
+    with home.core() as core:
+        list(core.remember_many(drafts, actor="test"))
+        entries, used = home.entries(), {text: where for text, where in texts(core).items() if where != "superseded"}
+        for _ in range(2):
+            list(core.remember_many(drafts, actor="test"))
+            assert sorted(home.entries()) == sorted(entries)
+            lines_now = [line for line in core.export() if line["state"] == "active"]
+            assert {str(line["content"]): str(line["tier"]) for line in lines_now} == used
