@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from memorycore.search.living import LivingIndex
     from memorycore.store import Database
 
-MOST_NEIGHBOURS = 6
+MOST_NEIGHBOURS = 8
 MOST_ARCHIVED = 4
 # What is looked at more closely, of each kind and found in each way.
 LOOKED_AT = 14
@@ -163,7 +163,7 @@ def neighbours(
     by_meaning = [*scouted.near.get(memory.content, ()), *_nearest_of_new(c, memory.content, scouted)]
     places = list(_places(c, words, "places_of_words"))
     active = _most_words(places, MOST_LOOKED_AT)
-    telling = _most_words([(rows, weight**2) for rows, weight in places], TELLING_LOOKED_AT)
+    telling = _most_telling(places, TELLING_LOOKED_AT)
     binned = _most_words(_places(c, words, "archived_places_of_words"), MOST_LOOKED_AT)
     found = _comparable(c, memory, [*active[:LOOKED_AT], *telling, *binned[:ARCHIVED_LOOKED_AT], *by_meaning])
     if len(found) < MOST_NEIGHBOURS and len(active) + len(binned) > LOOKED_AT:  # others hold them: look further down
@@ -175,7 +175,7 @@ def neighbours(
     only_alike = [seq for seq in near if ways[seq] == "meaning"][MOST_BY_MEANING:]
     near = [seq for seq in near if seq not in only_alike]
     in_use = [seq for seq in near if found[seq][1]]
-    taken = _of_both(in_use, sorted(in_use, key=lambda seq: -_telling(words, found[seq][0])), limit)
+    taken = _of_both(in_use, sorted(in_use, key=lambda seq: _telling(words, found[seq][0]), reverse=True), limit)
     chosen = [seq for seq in in_use if seq in taken] + [seq for seq in near if not found[seq][1]][:archived]
     rows = memories.by_seq(c, chosen, (memory.namespace,))
     return [
@@ -283,10 +283,20 @@ def _shared(words: _Words, text: str) -> float:
     return both / math.sqrt(words.total * of_other) if both else 0.0
 
 
-def _telling(words: _Words, text: str) -> float:
-    """How much a text shares of the rarest words: of twenty sentences of one pattern, the one about this very thing."""
-    common = words.weights.keys() & _stems_in(text)
-    return sum(words.weights[token] ** 2 for token in common)
+def _most_telling(places: Sequence[tuple[str, float]], count: int) -> list[int]:
+    """The memories (seq) that hold the rarest of the words, and of these the ones that hold most of the others."""
+    held: dict[str, tuple[float, float]] = {}
+    for rows, weight in places:
+        for seq in rows.split(",") if rows else ():
+            most, total = held.get(seq, (0.0, 0.0))
+            held[seq] = max(most, weight), total + weight
+    return [int(seq) for seq in heapq.nlargest(count, held, key=held.__getitem__)]
+
+
+def _telling(words: _Words, text: str) -> tuple[float, float]:
+    """The rarest word that a text shares: of twenty sentences of one pattern it tells the one about its own thing."""
+    common = [words.weights[token] for token in words.weights.keys() & _stems_in(text)]
+    return max(common, default=0.0), sum(common)
 
 
 def _nearest_of_new(c: apsw.Connection, text: str, scouted: Scouted) -> list[int]:
