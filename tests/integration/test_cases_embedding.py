@@ -49,7 +49,7 @@ def test_a_sentence_that_breaks_the_server_is_stored_found_by_words_and_given_up
     with stub(refusing) as served, core_for(home, served) as core:
         core.embedding.wait_ready(20)
         answer = core.remember(TOWER, actor="test")
-        assert (answer["status"], answer.get("pending")) == ("cold_stored", ["vector"])
+        assert (answer["status"], answer.get("pending")) == ("cold_stored", ["vector", "judge"])
         assert core.remember(fact(1), actor="test").get("pending") is None
         assert core.recall("how tall is the tower")["results"][0]["id"] == answer.get("id")
         tried: list[int] = []
@@ -126,7 +126,7 @@ def test_a_server_that_ignores_the_configured_width_leaves_a_clear_choice_and_no
     with stub() as served, core_for(home, served, dimensions=16) as core:
         assert not core.embedding.wait_ready(20)
         answer = core.remember(fact(1), actor="test")
-        assert (answer["status"], answer.get("pending")) == ("cold_stored", ["vector"])
+        assert (answer["status"], answer.get("pending")) == ("cold_stored", ["vector", "judge"])
         assert core.usage()["cold"]["vectors"] == 0
         (problem,) = core.status()["problems"]
         (found,) = check_model(home.options)
