@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     from memorycore.search.living import LivingIndex
     from memorycore.store import Database
 
-MOST_NEIGHBOURS = 8
-MOST_ARCHIVED = 4
+MOST_NEIGHBOURS = 5
+MOST_ARCHIVED = 2
 # What is looked at more closely, of each kind and found in each way.
 LOOKED_AT = 14
 MOST_LOOKED_AT = 480  # where other namespaces and sessions hold the same words
@@ -47,7 +47,7 @@ MOST_CHARS = 4_000
 MOST_WORDS = 256
 WORDS_READ = 16
 ALWAYS_READ = 2
-MOST_PLACES = 3_000
+MOST_PLACES = 1_500
 # Fewer shared words, or less likeness, and the judge has nothing to compare.
 LEAST_WORDS = 0.2
 LEAST_LIKENESS = 0.4

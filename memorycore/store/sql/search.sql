@@ -9,9 +9,10 @@ SELECT m.seq, m.namespace, m.state = 'active' OR :past AND m.state = 'superseded
     m.tags, length(CAST(m.content AS BLOB)), substr(m.content, 1, 96),
     substr(rtrim(m.content, char(32, 9, 10, 12288)), -1) IN ('?', char(65311), char(1567))
 FROM memory m
-WHERE m.change_seq > :since AND m.namespace IN (SELECT value FROM json_each(:namespaces))
+-- The signs of plus keep to the index of changes: what is followed is a row or two, and not the whole table.
+WHERE m.change_seq > :since AND +m.namespace IN (SELECT value FROM json_each(:namespaces))
     AND (:since > 0 OR m.state = 'active' OR :past AND m.state = 'superseded')
-ORDER BY m.seq;
+ORDER BY +m.seq;
 
 -- name: rows_with_words (all namespaces: the index of words knows none; rows that the caller may not see are dropped by seq)
 -- One text for all: many rows are read faster so.
