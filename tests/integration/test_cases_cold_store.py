@@ -352,7 +352,8 @@ def test_half_a_character_in_the_facts_of_one_text_costs_no_text_of_the_batch(tm
     drafts = [fact(number) for number in range(10)]
     drafts[2] = Draft(content="The printer in the attic", tags=(half, "attic"))
     drafts[4] = Draft(content="A spare printer stands behind the furnace.", author=half, session_id=half)
-    drafts[6] = Draft(content="Ola keeps one old printer for the market.", ref=half, source=Source(uri=half, locator=half))
+    source = Source(uri=half, locator=half)
+    drafts[6] = Draft(content="Ola keeps one old printer for the market.", ref=half, source=source)
     with Home(tmp_path).core(vectors=True) as core:
         core.embedding.wait_ready(None)
         answers = list(core.remember_many(drafts, actor="test"))

@@ -66,7 +66,7 @@ LIMITED = (
     "This week Otto leads the packaging team.",
     "Until Friday answer in German.",
 )
-SMALL = settings(deadline=None, max_examples=12, suppress_health_check=[HealthCheck.too_slow], derandomize=True)
+SMALL = settings(deadline=None, max_examples=5, suppress_health_check=[HealthCheck.too_slow], derandomize=True)
 
 
 @contextmanager

@@ -34,7 +34,7 @@ def keys_of(rule: str) -> st.SearchStrategy[str]:
     return st.from_regex(FORMATS[rule], fullmatch=True, alphabet=st.characters(codec="ascii"))
 
 
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(data=st.data(), rule=st.sampled_from(sorted(FORMATS)), before=PLAIN, tie=BEFORE, behind=BEHIND, after=PLAIN)
 def test_a_key_of_any_format_is_found_with_its_exact_span(
     data: st.DataObject, rule: str, before: str, tie: str, behind: str, after: str
@@ -51,7 +51,7 @@ def test_a_key_of_any_format_is_found_with_its_exact_span(
     assert value not in mask(text, secrets.find(text))
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(ANYTHING)
 def test_any_text_is_read_and_a_masked_text_stays_as_it_is(text: str) -> None:
     found = [*secrets.find(text), *personal.find(text)]
