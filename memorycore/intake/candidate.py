@@ -138,8 +138,7 @@ def readmit(memory: Memory, ground: Ground, *, spare_id: str) -> Candidate:
         ),
         ground.gates,
     )  # fmt: skip
-    memory = _behind_gates(memory, passed, now)
-    memory = replace(memory, refs=tuple(gate.clean_name(ref, ground.gates) for ref in memory.refs))
+    memory = _without_keys(_behind_gates(memory, passed, now), ground.gates, spare_id=spare_id)
     is_hot = (
         memory.residence == "hot"
         and memory.state == "active"
@@ -178,6 +177,18 @@ def readmit(memory: Memory, ground: Ground, *, spare_id: str) -> Candidate:
         refused="" if passed.refused == "noise" else passed.refused,
         gates=passed.notes,
         spare_id=spare_id,
+    )
+
+
+def _without_keys(memory: Memory, rules: GateOptions, *, spare_id: str) -> Memory:
+    """An export line may come from anywhere, and hold a key in a field where no store of ours would put one."""
+    return replace(
+        memory,
+        id=memory.id if gate.clean_name(memory.id, rules) == memory.id else spare_id,
+        refs=tuple(gate.clean_name(ref, rules) for ref in memory.refs),
+        protected=tuple(gate.clean(name, rules) for name in memory.protected),
+        origin=gate.clean(memory.origin, rules),
+        trash_reason=gate.clean(memory.trash_reason, rules),
     )
 
 

@@ -1,5 +1,6 @@
 """Admission when something is in the way: files, other folders, hands at the same entry, quota, validity, keys."""
 
+import json
 import threading
 import time
 from collections.abc import Generator
@@ -14,6 +15,7 @@ from memorycore.core import MemoryCore
 from memorycore.domain.memory import TARGETS, Draft, Source
 from memorycore.options import HotLimit
 from memorycore.store import all_rows
+from tests.command_line import CommandLine
 from tests.homes import Home, rule
 from tests.raw import files_with
 
@@ -325,3 +327,26 @@ def test_the_same_lines_a_second_time_leave_the_prompt_as_it_was(tmp_path: Path)
             assert sorted(home.entries()) == sorted(entries)
             lines_now = [line for line in core.export() if line["state"] == "active"]
             assert {str(line["content"]): str(line["tier"]) for line in lines_now} == used
+
+
+def test_no_key_is_kept_of_lines_that_come_in_by_the_file(mc: CommandLine, tmp_path: Path) -> None:
+    always = {"created_at": "2026-01-01T00:00:00Z", "updated_at": "2026-01-01T00:00:00Z"}
+    names = ("memory_id", "origin", "trash_reason", "session_id", "author", "namespace")
+    lines: list[dict[str, object]] = [
+        {"content": f"The mirror job of the shop uses {KEY}.", "tags": [KEY], "id": KEY, "session_id": KEY},
+        {"content": "The mirror of the lab is old.", "kind": KEY},
+        {"content": "The mirror of the lab is new.", "importance": KEY},
+        {
+            "content": f"The lock of the shed uses {KEY}.", **always, **dict.fromkeys(names, KEY), "refs": [KEY],
+            "tags": [KEY], "protected": [KEY], "source": {"uri": KEY, "sha256": KEY, "locator": KEY},
+        },
+        {"memory_id": "a", "content": "The lock is old.", **always, "state": KEY},
+    ]  # fmt: skip
+    file = tmp_path / "lines.jsonl"
+    file.write_text("\n".join(map(json.dumps, lines)) + '\n{"content": "broken ' + KEY, encoding="utf-8")
+    for options in (["--dry-run"], [], ["--json"]):
+        ran = mc("store", "--from", str(file), *options)
+        assert KEY not in ran.out + ran.err
+    assert len(mc("export").answers) == 2
+    assert KEY not in mc("export").out + mc("history").out + mc("trash").out
+    assert files_with(mc.home, KEY.encode()) == []
