@@ -11,6 +11,7 @@ from memorycore.intake import QUARANTINED, Admitted, Candidate, Decision, GateNo
 from memorycore.options import CoreOptions
 
 NO_MODEL = "none"  # then there is nothing to wait for
+_KNOWN = frozenset({"active", "superseded"})
 _KEPT = frozenset({"hot", "cold", "fallback"})
 
 
@@ -68,13 +69,13 @@ def preview(item: Preview, options: CoreOptions) -> answers.Stored:
     reasons = [*_follows(item.decision), *item.reasons, *candidate.reasons]
     if candidate.refused:
         reasons = list(item.reasons) or [Reason(code=candidate.refused)]
-    elif same is not None and same.state == "active":
+    elif same is not None and same.state in _KNOWN:
         reasons.insert(0, Reason(code="known_already"))
     answer = _decided(candidate, reasons, options)
     answer["dry_run"] = True
     answer["importance"] = candidate.memory.importance
     notes = list(candidate.gates)
-    if same is not None and same.state == "active":
+    if same is not None and same.state in _KNOWN:
         notes.append(GateNote(gate="duplicate", action="kept"))
         answer["id"] = same.id
     answer["gates"] = _findings(notes, spans=True)
@@ -95,7 +96,7 @@ def _would_be(item: Preview) -> tuple[Outcome, bool]:
     candidate, same, into = item.candidate, item.same, item.decision.into
     if candidate.refused:
         return "refused", False
-    if same is not None and same.state == "active":
+    if same is not None and same.state in _KNOWN:
         return "known", same.residence == "hot"
     if candidate.memory.state == "trashed":
         return ("quarantined" if candidate.memory.trash_reason == QUARANTINED else "stale"), False

@@ -17,7 +17,7 @@ from memorycore.intake.candidate import Candidate, Ground, consider, known_befor
 from memorycore.intake.gate import GateNote
 from memorycore.intake.judging import Decision
 from memorycore.intake.place import place
-from memorycore.intake.record import Bench, Recorded, judged, over_quota, record, within_share
+from memorycore.intake.record import Bench, Recorded, judged, over_quota, record, sent_again, within_share
 from memorycore.lifecycle import hot
 from memorycore.lifecycle.rows import Cause
 from memorycore.lifecycle.turn import claim, in_turn
@@ -86,7 +86,7 @@ class Admission:
     def _preview(self, c: apsw.Connection, candidate: Candidate, bench: Bench) -> Preview:
         if candidate.refused:
             return Preview(candidate=candidate)
-        if (same := known_before(c, candidate)) is not None:
+        if (same := known_before(c, candidate) or sent_again(c, candidate)) is not None:
             return Preview(candidate=candidate, same=same)
         decision = judged(c, candidate, bench)
         if (full := over_quota(c, candidate.memory, decision, bench)) is not None:
@@ -138,7 +138,7 @@ class Admission:
                 candidate=candidate,
                 recorded=item,
                 usage=usage.get(item.memory.target, "") if item.begun or item.rewording or item.leaving else "",
-                failure=failures.get(item.memory.target) if item.begun else None,
+                failure=failures.get(item.memory.target) if item.begun or item.outcome == "fallback" else None,
             )
             for candidate, item in zip(done, recorded, strict=True)
         ]
@@ -190,7 +190,7 @@ class Admission:
         for candidate, item in zip(candidates, recorded, strict=True):
             memory = item.memory
             meant_hot = candidate.hot and memory.target == candidate.memory.target and memory.scope == "global"
-            if item.outcome != "known" or memory.residence == "hot" or not meant_hot:
+            if item.outcome != "known" or memory.state != "active" or memory.residence == "hot" or not meant_hot:
                 continue
             tier = self.tiers[memory.target]
             if memory.target not in room:

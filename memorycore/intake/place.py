@@ -8,8 +8,9 @@ from memorycore.domain.routing import Reason
 from memorycore.errors import Conflict, HotFileError, InvalidInput
 from memorycore.hot.tier import HotTier
 from memorycore.intake.candidate import Candidate, known
+from memorycore.intake.judging import Judged
 from memorycore.intake.record import Recorded
-from memorycore.lifecycle import hot, rows
+from memorycore.lifecycle import hot, relations, rows
 from memorycore.lifecycle.rows import Cause
 from memorycore.store import Database, vectors
 from memorycore.store.memories import to_ms
@@ -130,8 +131,11 @@ def _reword(db: Database, tiers: Mapping[Target, HotTier], candidate: Candidate,
     auto = replace(cause, automatic=True, reason="refined", facts=facts)
     try:
         done = hot.rewrite(db, tier, begun, item.changes, auto)
-    except (Conflict, InvalidInput, HotFileError) as error:
-        _as_its_own(db, tier, candidate, item, cause, failed=isinstance(error, HotFileError))
+    except Conflict:  # the entry is not there any more
+        _as_its_own(db, tier, candidate, item, cause)
+        return {}
+    except (InvalidInput, HotFileError) as error:
+        _as_its_own(db, tier, candidate, item, cause, beside=into)
         if isinstance(error, HotFileError):
             raise
         return {}
@@ -141,9 +145,15 @@ def _reword(db: Database, tiers: Mapping[Target, HotTier], candidate: Candidate,
 
 
 def _as_its_own(
-    db: Database, tier: HotTier, candidate: Candidate, item: Recorded, cause: Cause, *, failed: bool
+    db: Database,
+    tier: HotTier,
+    candidate: Candidate,
+    item: Recorded,
+    cause: Cause,
+    *,
+    beside: Judged | None = None,
 ) -> None:
-    """The wording becomes a memory of its own, on its way into the file if that can be used."""
+    """The wording becomes a memory of its own, on its way into the file; ``beside`` an entry that stays it waits."""
     now_ms = to_ms(cause.at) or 0
     with db.write() as c:
         stored = known(c, candidate.memory)
@@ -151,10 +161,13 @@ def _as_its_own(
             stored = rows.add(c, candidate.memory, cause)
             vectors.queue_job(c, stored.namespace, stored.seq, now_ms)
             vectors.queue_judgement(c, stored.namespace, stored.seq, now_ms)
-        is_meant = candidate.hot and stored.residence == "cold" and stored.target == tier.target
-        if is_meant and failed:
-            rows.hold_back(c, stored, replace(cause, reason="file_unusable"))
-        elif is_meant:
+        if beside is not None:
+            waits = replace(cause, automatic=True, reason="file_unusable")
+            relations.propose(c, beside.memory, stored, "refines", waits, evidence=beside.evidence())
+        elif candidate.hot and stored.residence == "cold" and stored.target == tier.target:
             item.begun = hot.begin(c, tier, stored, "add", cause)
-    item.memory, item.outcome, item.vector, item.before = stored, "fallback" if failed else "cold", False, ""
-    item.reasons, item.changes, item.decision = (), {}, replace(item.decision, into=None)
+    waiting = () if beside is None else (beside,)
+    item.memory, item.outcome, item.vector = stored, "fallback" if waiting else "cold", False
+    item.before = item.before if waiting else ""
+    item.reasons = (Reason(code="proposed"),) if waiting else ()
+    item.changes, item.decision = {}, replace(item.decision, into=None, proposed=waiting)

@@ -9,6 +9,7 @@ import apsw
 
 from memorycore.domain.memory import WANTED_GONE, Memory, Target
 from memorycore.domain.routing import Reason
+from memorycore.domain.text import norm_hash
 from memorycore.errors import HotFileError
 from memorycore.hot.document import DELIMITER, size, why_not_hot
 from memorycore.hot.tier import HotTier
@@ -130,6 +131,9 @@ def _met_before(c: apsw.Connection, candidate: Candidate, cause: Cause, bench: B
     same = known_before(c, candidate)
     gone = _wanted_gone(c, candidate, same, cause)
     if gone is None and same is None:
+        if (row := sent_again(c, candidate)) is not None:
+            reasons = (Reason(code="known_already"), Reason(code="replaced_since"))
+            return Recorded(outcome="known", memory=row, reasons=reasons)
         return _in_other_words(c, candidate, cause)
     if gone is not None or same is None or same.state == "purged":
         return gone
@@ -167,6 +171,22 @@ def _known(c: apsw.Connection, candidate: Candidate, same: Memory, cause: Cause,
     seen = (Reason(code="rejected_before"),) if same.trash_reason == REJECTED else ()
     shut = same.trash_reason in {QUARANTINED, REJECTED}
     return Recorded(outcome="quarantined" if shut else "stale", memory=same, reasons=seen)
+
+
+def sent_again(c: apsw.Connection, candidate: Candidate) -> Memory | None:
+    """The caller's own reference with a text that came under it before: nobody says anything, a list is read again.
+
+    What has taken the place of that text since then stays.
+    """
+    new = candidate.memory
+    if new.state != "active" or candidate.spare_id:
+        return None
+    for ref in new.refs:
+        for row in memories.select(c, "memories_by_ref", namespace=new.namespace, ref=ref):
+            said = (row.content, *(str(revision["content"]) for revision in memories.revisions(c, row)))
+            if new.norm_hash in map(norm_hash, said):
+                return row
+    return None
 
 
 def _in_other_words(c: apsw.Connection, candidate: Candidate, cause: Cause) -> Recorded | None:
@@ -280,6 +300,8 @@ def _merge(
             outcome="known", memory=old, decision=decision, events=[c.last_insert_rowid()], before=into.memory.content,
             reasons=reasons,
         )  # fmt: skip
+    for ref in new.refs:
+        old = memories.add_ref(c, old, ref)
     changes = _refinement(old, candidate)
     auto = replace(auto, reason="refined")
     recorded = Recorded(
@@ -291,8 +313,6 @@ def _merge(
             return None
         recorded.rewording = hot.begin(c, bench.tiers[old.target], old, "replace", auto, new_text=new.content)
         return recorded
-    for ref in new.refs:
-        old = memories.add_ref(c, old, ref)
     recorded.memory = rows.revise(c, old, changes, auto)
     recorded.events = [c.last_insert_rowid()]
     recorded.vector = _attach(c, recorded.memory, bench, parts)

@@ -117,8 +117,8 @@ def test_a_text_that_hides_a_key_of_the_file_is_never_taken_out_by_a_verdict(tmp
 
 
 @contextmanager
-def a_host_that_writes_first(core: MemoryCore, home: Home, entries: list[str]) -> Generator[None]:
-    """Somebody has the lock of the file, sees a decision made, and writes these entries before the lock is free."""
+def a_host_that_writes_first(core: MemoryCore, home: Home, entries: list[str] | bytes) -> Generator[None]:
+    """Somebody has the lock of the file, sees a decision made, and writes this into it before the lock is free."""
     fcntl = pytest.importorskip("fcntl", reason="the host's lock is flock")
     locked = threading.Event()
 
@@ -128,7 +128,10 @@ def a_host_that_writes_first(core: MemoryCore, home: Home, entries: list[str]) -
             locked.set()
             while nothing_is_under_way(core):
                 time.sleep(0.01)
-            home.write_memory_file(*entries)
+            if isinstance(entries, bytes):
+                home.memory_file.write_bytes(entries)
+            else:
+                home.write_memory_file(*entries)
 
     thread = threading.Thread(target=host, daemon=True)
     thread.start()
@@ -181,6 +184,25 @@ def test_the_host_changes_the_entry_before_it_is_reworded(tmp_path: Path, after:
         assert home.entries() == entries
         assert {text for text, where in texts(core).items() if where == "hot"} == set(entries)
         assert nothing_is_under_way(core)
+
+
+@pytest.mark.parametrize("text", [GERMAN, METRIC])
+def test_a_file_that_breaks_between_decision_and_write_loses_nothing(tmp_path: Path, text: str) -> None:
+    home = Home(tmp_path)
+    with home.core() as core:
+        say(core, ENGLISH, target="memory")
+        whole = home.memory_file.read_bytes()
+        with a_host_that_writes_first(core, home, whole + b"\xff"):
+            answer = say(core, text, target="memory")
+        assert (answer["status"], answer["tier"], answer["before"]) == ("disputed", "cold", ENGLISH)
+        assert {"file_unusable", "proposed"} <= set(reasons(answer))
+        assert str(home.memory_file) in str(answer["note"])
+        assert nothing_is_under_way(core)
+        home.memory_file.write_bytes(whole)
+        core.touch()
+        assert texts(core) == {ENGLISH: "hot", text: "cold"}
+        core.decide(core.review()["items"][0]["number"], "new", actor="test")
+        assert home.entries() == [text]
 
 
 def full_file(tmp_path: Path, text: str) -> Home:
@@ -350,3 +372,20 @@ def test_no_key_is_kept_of_lines_that_come_in_by_the_file(mc: CommandLine, tmp_p
     assert len(mc("export").answers) == 2
     assert KEY not in mc("export").out + mc("history").out + mc("trash").out
     assert files_with(mc.home, KEY.encode()) == []
+
+
+def test_a_list_with_references_that_is_read_again_changes_nothing_at_all(mc: CommandLine, tmp_path: Path) -> None:
+    said = (ENGLISH, METRIC, GERMAN, FOUNDED, FOUNDED_AND_FROM, CORRECTED, "Never use emoji.")
+    file = tmp_path / "notes.jsonl"
+    lines = [{"id": f"note-{number}", "content": text} for number, text in enumerate(said)]
+    file.write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
+    assert mc("store", "--from", str(file), "--json").code == 0
+    counted = {"use_count", "last_used_at", "confidence"}
+    before = [{name: value for name, value in line.items() if name not in counted} for line in mc("export").answers]
+    files = {path.name: path.read_bytes() for path in mc.home.rglob("*.md")}
+    for options in (["--dry-run"], [], []):
+        answers = mc("store", "--from", str(file), "--json", *options).answers
+        assert {answer["status"] for answer in answers} <= {"duplicate", "cold_duplicate"}
+        assert [answer["ref"] for answer in answers] == [line["id"] for line in lines]
+        assert [{k: v for k, v in line.items() if k not in counted} for line in mc("export").answers] == before
+        assert {path.name: path.read_bytes() for path in mc.home.rglob("*.md")} == files

@@ -55,6 +55,13 @@ WHERE m.namespace = :namespace AND m.norm_hash = :norm_hash AND m.state = 'activ
 ORDER BY m.residence = 'hot' DESC, m.seq
 LIMIT 1;
 
+-- name: memories_by_ref
+SELECT m.*, (SELECT json_group_array(ref) FROM memory_ref WHERE memory_seq = m.seq) AS refs
+FROM memory m
+WHERE m.namespace = :namespace AND m.state IN ('active', 'superseded')
+  AND m.seq IN (SELECT memory_seq FROM memory_ref WHERE ref = :ref)
+ORDER BY m.seq;
+
 -- name: all_active_by_norm_hash
 SELECT m.*, (SELECT json_group_array(ref) FROM memory_ref WHERE memory_seq = m.seq) AS refs
 FROM memory m
