@@ -215,7 +215,7 @@ def test_no_acknowledged_text_is_ever_lost() -> None:
     slow = [HealthCheck.too_slow, HealthCheck.data_too_large]
     run_state_machine_as_test(
         Memory,
-        settings=settings(max_examples=8, stateful_step_count=15, deadline=None, suppress_health_check=slow),
+        settings=settings(max_examples=3, stateful_step_count=12, deadline=None, suppress_health_check=slow),
     )
 
 
