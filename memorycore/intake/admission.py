@@ -22,7 +22,7 @@ from memorycore.lifecycle import hot
 from memorycore.lifecycle.rows import Cause
 from memorycore.lifecycle.turn import claim, in_turn
 from memorycore.options import GateOptions
-from memorycore.search.neighbours import Scout, Scouted
+from memorycore.search.neighbours import MOST_ARCHIVED, Scout, Scouted
 from memorycore.store import Database, edges, memories, vectors
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ class Admission:
             return Preview(candidate=candidate)
         if (same := known_before(c, candidate) or sent_again(c, candidate)) is not None:
             return Preview(candidate=candidate, same=same)
-        decision = judged(c, candidate, bench)
+        decision = judged(c, candidate, bench, archived=MOST_ARCHIVED)
         if (full := over_quota(c, candidate.memory, decision, bench)) is not None:
             notes = (*candidate.gates, GateNote(gate="quota", action="refused"))
             return Preview(candidate=replace(candidate, refused=full.code, gates=notes), reasons=(full,))

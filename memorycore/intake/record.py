@@ -108,11 +108,15 @@ def _judge_in(
     return added
 
 
-def judged(c: apsw.Connection, candidate: Candidate, bench: Bench) -> Decision:
-    """The decision on a candidate; an export that comes back was judged when it was stored first."""
+def judged(c: apsw.Connection, candidate: Candidate, bench: Bench, *, archived: int = 0) -> Decision:
+    """The decision on a candidate; an export that comes back was judged when it was stored first.
+
+    ``archived``: how many that are superseded or in the bin are looked at too, for somebody who wants to see them:
+    nothing follows from these.
+    """
     if candidate.spare_id or candidate.memory.state != "active":
         return Decision()
-    found = [(near.memory, near.likeness) for near in neighbours(c, candidate.memory, bench.scouted)]
+    found = [(near.memory, near.likeness) for near in neighbours(c, candidate.memory, bench.scouted, archived=archived)]
     own = {tier.id for tier in bench.tiers.values()}
     return decide(c, candidate.memory, found, untrusted=candidate.untrusted, own_tiers=own)
 
@@ -120,6 +124,8 @@ def judged(c: apsw.Connection, candidate: Candidate, bench: Bench) -> Decision:
 def over_quota(c: apsw.Connection, memory: Memory, decision: Decision, bench: Bench) -> Reason | None:
     """Why there is no room for one more memory. What goes into another, or ends another, makes them no more."""
     if memory.state != "active" or decision.into is not None or decision.superseded:
+        return None
+    if (only_row(c, "newest_row")[0] or 0) < bench.quota:  # so many rows there have never been
         return None
     if only_row(c, "count_active", {"namespace": memory.namespace})[0] < bench.quota:
         return None

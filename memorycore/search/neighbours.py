@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from memorycore.search.living import LivingIndex
     from memorycore.store import Database
 
-MOST_NEIGHBOURS = 5
+MOST_NEIGHBOURS = 4
 MOST_ARCHIVED = 2
 # What is looked at more closely, of each kind and found in each way.
 LOOKED_AT = 14
@@ -47,6 +47,8 @@ MOST_CHARS = 4_000
 MOST_WORDS = 256
 WORDS_READ = 16
 ALWAYS_READ = 2
+COMMON_FROM = 50
+STILL_ABOUT = 1.1  # until there are so many times more memories, counts of common words stay as they are
 MOST_PLACES = 1_500
 # Fewer shared words, or less likeness, and the judge has nothing to compare.
 LEAST_WORDS = 0.2
@@ -87,6 +89,8 @@ class Scouted:
     since: int = 0
     parts: Mapping[str, Floats] = field(default_factory=dict[str, "Floats"])
     near: Mapping[str, Sequence[int]] = field(default_factory=dict[str, "Sequence[int]"])
+    common: dict[str, int] = field(default_factory=dict[str, int])
+    """About how many memories hold each of the common words that were counted so far; it fills while it is used."""
 
 
 class Scout:
@@ -97,6 +101,8 @@ class Scout:
         self._index = index
         self._lock = threading.Lock()
         self._held: Matrix | None = None
+        self._common: dict[str, int] = {}
+        self._counted_at = 0
 
     def look(
         self, parts: Mapping[str, Floats], namespace: str, *, fingerprint: str | None, calibration: Calibration | None
@@ -105,15 +111,20 @@ class Scout:
 
         What is written after this look is seen by ``neighbours``, with the connection that it gets.
         """
-        if not parts or fingerprint is None or calibration is None:
-            return Scouted()
         with self._db.read() as c:
+            (total,) = only_row(c, "newest_row")
+            if (total or 0) > self._counted_at * STILL_ABOUT:
+                self._common, self._counted_at = {}, total
+            if not parts or fingerprint is None or calibration is None:
+                return Scouted(common=self._common)
             known = known_fingerprint(c, fingerprint)
             since = int(only_row(c, "newest_change")[0])
             near: dict[str, Sequence[int]] = {}
             if known is not None:
                 since, near = self._nearest(c, parts, namespace, (fingerprint, known, calibration))
-        return Scouted(fingerprint=fingerprint, calibration=calibration, since=since, parts=parts, near=near)
+        return Scouted(
+            fingerprint=fingerprint, calibration=calibration, since=since, parts=parts, near=near, common=self._common
+        )
 
     def _nearest(
         self,
@@ -159,12 +170,12 @@ def neighbours(
     its own namespace and scope, and of its session when that is its scope; never itself. Any connection will do: inside
     a write transaction it sees what that has written.
     """
-    words = _words_of(c, memory.content)
+    words = _words_of(c, memory.content, scouted.common)
     by_meaning = [*scouted.near.get(memory.content, ()), *_nearest_of_new(c, memory.content, scouted)]
     places = list(_places(c, words, "places_of_words"))
     active = _most_words(places, MOST_LOOKED_AT)
     telling = _most_telling(places, TELLING_LOOKED_AT)
-    binned = _most_words(_places(c, words, "archived_places_of_words"), MOST_LOOKED_AT)
+    binned = _most_words(_places(c, words, "archived_places_of_words"), MOST_LOOKED_AT) if archived else []
     found = _comparable(c, memory, [*active[:LOOKED_AT], *telling, *binned[:ARCHIVED_LOOKED_AT], *by_meaning])
     if len(found) < MOST_NEIGHBOURS and len(active) + len(binned) > LOOKED_AT:  # others hold them: look further down
         found = _comparable(c, memory, [*active, *telling, *binned, *by_meaning])
@@ -224,12 +235,14 @@ class _Words:
     read: tuple[tuple[str, float], ...]
 
 
-def _words_of(c: apsw.Connection, text: str) -> _Words:
+def _words_of(c: apsw.Connection, text: str, common: dict[str, int]) -> _Words:
     tokens = query_tokens(text[:MOST_CHARS])[:MOST_WORDS]
     stems = {token: found[-1] for token in tokens if (found := stems_of(c, token))}
-    asked = {"stems": json.dumps(list(dict.fromkeys(stems.values())))}
+    asked = {"stems": json.dumps([stem for stem in dict.fromkeys(stems.values()) if stem not in common])}
     by_stem = {str(stem): int(count) for stem, count in all_rows(c, "texts_with_stems", asked)}
-    counts = {token: by_stem.get(stem, 0) for token, stem in stems.items()}
+    # To count a word of a thousand texts takes as long as to read it there, and next time they are about as many.
+    common |= {stem: count for stem, count in by_stem.items() if count >= COMMON_FROM}
+    counts = {token: by_stem.get(stem, common.get(stem, 0)) for token, stem in stems.items()}
     (total,) = only_row(c, "newest_row")
     weight = {token: math.log(1 + (total or 1) / (count + 0.5)) for token, count in counts.items()}
     read: list[tuple[str, float]] = []
