@@ -5,15 +5,14 @@ A second opinion, a verdict that had to wait for a vector, and a person's decisi
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 from memorycore.core.rooms import Rooms
 from memorycore.domain.judge import Relation
-from memorycore.domain.memory import POLICIES, Memory
+from memorycore.domain.memory import Memory
 from memorycore.errors import Conflict
 from memorycore.hot.document import why_not_hot
 from memorycore.hot.tier import HotTier
-from memorycore.intake import is_for_a_person, is_guarded
+from memorycore.intake import inherited, is_for_a_person
 from memorycore.lifecycle import hot, relations, rows, turn
 from memorycore.lifecycle.rows import Cause
 from memorycore.store import edges, memories
@@ -85,8 +84,8 @@ def _end(
     gone = added = None
     with rooms.db.write() as c:
         old, new = turn.claim(c, old, cause.at), turn.claim(c, new, cause.at)
-        if inherited := _inherited(old, new):
-            new = rows.revise(c, new, inherited, replace(cause, reason="takes_over", facts={}))
+        if legacy := inherited(old, new):
+            new = rows.revise(c, new, legacy, replace(cause, reason="takes_over", facts={}))
         if tier is None:
             return [relations.supersede(c, old, new, cause, evidence=evidence, relation=relation)]
         gone = hot.begin(c, tier, old, "remove", replace(cause, reason="superseded"), by=new.id)
@@ -104,23 +103,3 @@ def may_be_hot(new: Memory, tier: HotTier) -> bool:
     """Whether a memory may come into a hot file in the place of another; room is not looked at."""
     is_free = new.residence == "cold" and new.scope == "global" and "untrusted" not in new.flags
     return is_free and not why_not_hot(new.content, limit=tier.limit)
-
-
-def _inherited(old: Memory, new: Memory) -> dict[str, Any]:
-    """What a memory gets from the one that it takes the place of.
-
-    What follows a text that stood in the prompt, or was protected, is no less than that. A text that gives orders from
-    elsewhere gets nothing.
-    """
-    if "untrusted" in new.flags or not (old.residence == "hot" or is_guarded(old)):
-        return {}
-    is_stronger = POLICIES.index(old.policy) < POLICIES.index(new.policy)
-    wanted: dict[str, Any] = {
-        "policy": old.policy if is_stronger else new.policy,
-        "kind": old.kind if is_stronger else new.kind,
-        "protected": tuple(dict.fromkeys((*new.protected, *old.protected))),
-        "pinned": new.pinned or old.pinned,
-        "importance": new.importance if new.importance_given else max(new.importance, old.importance),
-        "target": old.target if new.residence == "cold" else new.target,
-    }
-    return {name: value for name, value in wanted.items() if value != getattr(new, name)}

@@ -6,13 +6,14 @@ The judge reads texts. Here stands what only the rows know: who may change what,
 from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import Any
 
 import apsw
 from rapidfuzz import fuzz
 
 from memorycore.domain.gates import MARKER
 from memorycore.domain.judge import Verdict, judge
-from memorycore.domain.memory import Memory
+from memorycore.domain.memory import POLICIES, Memory
 from memorycore.domain.text import fold
 from memorycore.store import edges
 
@@ -143,6 +144,26 @@ def is_guarded(memory: Memory) -> bool:
 def is_for_a_person(memory: Memory, own_tiers: Container[int | None]) -> bool:
     """As ``is_guarded``, or its entry stands in a hot file of another folder, which would go on to show it."""
     return is_guarded(memory) or (memory.residence == "hot" and memory.hot_tier not in own_tiers)
+
+
+def inherited(old: Memory, new: Memory) -> dict[str, Any]:
+    """What a memory gets from the one that it takes the place of.
+
+    What follows a text that stood in the prompt, or was protected, is no less than that. A text that gives orders from
+    elsewhere gets nothing.
+    """
+    if "untrusted" in new.flags or not (old.residence == "hot" or is_guarded(old)):
+        return {}
+    is_stronger = POLICIES.index(old.policy) < POLICIES.index(new.policy)
+    wanted: dict[str, Any] = {
+        "policy": old.policy if is_stronger else new.policy,
+        "kind": old.kind if is_stronger else new.kind,
+        "protected": tuple(dict.fromkeys((*new.protected, *old.protected))),
+        "pinned": new.pinned or old.pinned,
+        "importance": new.importance if new.importance_given else max(new.importance, old.importance),
+        "target": old.target if new.residence == "cold" else new.target,
+    }
+    return {name: value for name, value in wanted.items() if value != getattr(new, name)}
 
 
 def _undone(c: apsw.Connection, new: Memory, old: Memory) -> bool:

@@ -14,7 +14,7 @@ from memorycore.errors import HotFileError
 from memorycore.hot.document import DELIMITER, size, why_not_hot
 from memorycore.hot.tier import HotTier
 from memorycore.intake.candidate import QUARANTINED, REJECTED, Candidate, known_before
-from memorycore.intake.judging import Decision, Judged, decide, holds, is_guarded
+from memorycore.intake.judging import Decision, Judged, decide, holds, inherited, is_guarded
 from memorycore.lifecycle import hot, relations, rows, turn
 from memorycore.lifecycle.rows import Cause
 from memorycore.search.neighbours import Scouted, neighbours
@@ -434,15 +434,9 @@ def _heir(candidate: Candidate, superseded: list[Memory], bench: Bench) -> Candi
     memory, draft = candidate.memory, candidate.draft
     if not superseded or memory.scope != "global":
         return candidate
-    old = superseded[0]
-    memory = replace(
-        memory,
-        target=draft.target or old.target,
-        kind=draft.kind or old.kind,
-        policy=draft.policy or old.policy,
-        protected=tuple(dict.fromkeys((*memory.protected, *old.protected))),
-        importance=memory.importance if memory.importance_given else max(memory.importance, old.importance),
-    )
+    given = {name for name in ("target", "kind", "policy") if getattr(draft, name) is not None}
+    legacy = {name: value for name, value in inherited(superseded[0], memory).items() if name not in given}
+    memory = replace(memory, **legacy)
     is_hot = not why_not_hot(memory.content, limit=bench.tiers[memory.target].limit)
     return replace(candidate, memory=memory, hot=is_hot)
 
