@@ -2,38 +2,21 @@
 
 import json
 import re
-import threading
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Generator, Iterable
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
 from memorycore.llm.answers import LABELS
 from memorycore.options import LlmOptions
+from tests.loopback import Answer, Answerer, Served, serving
 
 Texts = tuple[str, str]
 
 
 @dataclass
-class Answer:
-    status: int = 200
-    body: object = None
-    headers: dict[str, str] = field(default_factory=dict[str, str])
-
-
-Model = Callable[[dict[str, Any]], Answer]
-
-
-@dataclass
-class Stub:
-    """``requests`` are the bodies received, ``headers`` those of each request; ``model`` may be replaced any time."""
-
-    model: Model
-    url: str = ""
-    requests: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
-    headers: list[dict[str, str]] = field(default_factory=list[dict[str, str]])
-    paths: list[str] = field(default_factory=list[str])
+class Stub(Served):
+    """A model behind a service; ``answer`` may be replaced any time."""
 
     def options(self, **given: Any) -> LlmOptions:
         return replace(LlmOptions(url=self.url, model="judge-1", timeout_s=5.0), **given)
@@ -51,7 +34,7 @@ def label(word: str) -> Answer:
     return says(json.dumps({"relation": word}))
 
 
-def always(word: str) -> Model:
+def always(word: str) -> Answerer:
     return lambda _: label(word)
 
 
@@ -61,7 +44,7 @@ def texts_of(body: dict[str, Any]) -> Texts:
     return cast("Texts", (fields.get("old", fields.get("earlier")), fields.get("new", fields.get("later"))))
 
 
-def knows(verdicts: dict[Texts, str]) -> Model:
+def knows(verdicts: dict[Texts, str]) -> Answerer:
     """An honest model: it looks at the two texts and calls everything else different."""
     return lambda body: label(verdicts.get(texts_of(body), "different"))
 
@@ -72,47 +55,14 @@ def obeys(body: dict[str, Any]) -> Answer:
     return label(named[-1] if named else "different")
 
 
-def in_turn(words: Iterable[str]) -> Model:
+def in_turn(words: Iterable[str]) -> Answerer:
     left = iter(words)
     return lambda _: label(next(left))
 
 
 @contextmanager
-def stub(model: Model) -> Generator[Stub]:
+def stub(model: Answerer) -> Generator[Stub]:
     """Serve on a port of the loopback until the block ends."""
-    served = Stub(model=model)
-
-    class Request(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-
-        def do_POST(self) -> None:
-            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            served.requests.append(body)
-            served.headers.append(dict(self.headers))
-            served.paths.append(self.path)
-            said = served.model(body)
-            content = said.body if isinstance(said.body, bytes) else json.dumps(said.body).encode("utf-8")
-            try:
-                self.send_response(said.status)
-                for name, value in {**said.headers, "Content-Length": str(len(content))}.items():
-                    self.send_header(name, value)
-                self.end_headers()
-                self.wfile.write(content)
-            except OSError:
-                self.close_connection = True  # the client did not wait
-
-        def log_message(self, format: str, *args: object) -> None:  # noqa: A002 the name is the base class's
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Request)
-    server.daemon_threads = True
-    server.block_on_close = False
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
-    thread.start()
-    served.url = f"http://127.0.0.1:{server.server_port}/v1"
-    try:
+    served = Stub(answer=model)
+    with serving(served):
         yield served
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()

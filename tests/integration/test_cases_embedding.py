@@ -18,8 +18,9 @@ from memorycore.govern.vectors import MAX_ATTEMPTS
 from memorycore.opening import embed_choice
 from memorycore.options import EmbedOptions
 from memorycore.settings import load_settings
-from tests.embedding_stub import Answer, Stub, good, refuses_when, rows, stub, vectors, wait_until
+from tests.embedding_stub import Stub, good, refuses_when, rows, stub, vectors, wait_until
 from tests.homes import Home, fact
+from tests.loopback import Answer
 
 TOWER = Draft(content="The mast of the tower is 330 meters tall.")
 

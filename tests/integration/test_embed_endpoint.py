@@ -16,7 +16,8 @@ from memorycore.embed import EmbedChoice, why_of
 from memorycore.embed.endpoint import Endpoint
 from memorycore.embed.isolation import embed_each, embed_whole
 from memorycore.errors import EmbeddingError
-from tests.embedding_stub import Answer, Stub, good, refuses_when, rows, stub, vectors
+from tests.embedding_stub import Stub, good, refuses_when, rows, stub, vectors
+from tests.loopback import Answer
 
 CHOICE = EmbedChoice(model="plain-model", timeout_s=5.0)
 

@@ -11,7 +11,8 @@ import numpy as np
 
 from memorycore.embed import EmbedChoice, EmbeddingService, why_of
 from memorycore.errors import EmbeddingError
-from tests.embedding_stub import Answer, good, refuses_when, rows, stub, vectors, wait_until
+from tests.embedding_stub import good, refuses_when, rows, stub, vectors, wait_until
+from tests.loopback import Answer
 
 
 @contextmanager

@@ -14,7 +14,8 @@ from memorycore.errors import LlmError
 from memorycore.llm import ChatEndpoint, open_endpoint
 from memorycore.llm.relation import SCHEMA
 from memorycore.options import LlmOptions
-from tests.llm_stub import Answer, Stub, always, label, says, stub
+from tests.llm_stub import Stub, always, label, says, stub
+from tests.loopback import Answer
 
 KEY = "not-a-real-key-" + "1234"
 
@@ -189,6 +190,6 @@ def test_the_key_and_the_texts_are_never_told(caplog: pytest.LogCaptureFixture) 
 
 def test_a_service_that_closed_a_kept_connection_is_asked_on_a_new_one() -> None:
     with stub(always("same")) as served, opened(served) as endpoint:
-        served.model = lambda _: Answer(200, label("same").body, {"Connection": "close"})
+        served.answer = lambda _: Answer(200, label("same").body, {"Connection": "close"})
         for _ in range(3):
             assert json.loads(endpoint.answer("be brief", "hello", schema=SCHEMA)) == {"relation": "same"}

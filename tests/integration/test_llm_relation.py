@@ -11,7 +11,8 @@ from memorycore.errors import LlmError
 from memorycore.llm import ChatEndpoint, ask_relation
 from memorycore.llm.answers import LABELS
 from memorycore.llm.relation import DESTRUCTIVE, speaks_of_verdicts
-from tests.llm_stub import Answer, Stub, always, in_turn, knows, label, obeys, says, stub, texts_of
+from tests.llm_stub import Stub, always, in_turn, knows, label, obeys, says, stub, texts_of
+from tests.loopback import Answer
 
 OLD = "The workshop opens at eight."
 NEW = "Since May the workshop opens at nine."
@@ -69,7 +70,7 @@ def test_a_second_answer_that_is_none_is_an_error_and_no_verdict() -> None:
 def test_prose_with_one_label_counts_and_with_two_does_not() -> None:
     with stub(lambda _: says("I would say it **disputes** the older note.")) as served:
         assert relation(served) == "disputes"
-        served.model = lambda _: says("It either disputes or supersedes it.")
+        served.answer = lambda _: says("It either disputes or supersedes it.")
         with pytest.raises(LlmError, match="bad_answer"):
             relation(served)
 
