@@ -121,10 +121,10 @@ DELETE FROM counter WHERE name = 'clearing';
 -- name: due_for_purge
 SELECT m.*, (SELECT json_group_array(ref) FROM memory_ref WHERE memory_seq = m.seq) AS refs
 FROM memory m
-WHERE m.namespace IN (SELECT value FROM json_each(:namespaces)) AND m.state = 'trashed' AND m.trashed_at < :before
+WHERE m.namespace IN (SELECT value FROM json_each(:namespaces)) AND m.state <> 'active' AND m.state = 'trashed' AND m.trashed_at < :before
 ORDER BY m.seq
 LIMIT :limit;
 
 -- name: count_due_for_purge
 SELECT count(*) FROM memory
-WHERE namespace IN (SELECT value FROM json_each(:namespaces)) AND state = 'trashed' AND trashed_at < :before;
+WHERE namespace IN (SELECT value FROM json_each(:namespaces)) AND state <> 'active' AND state = 'trashed' AND trashed_at < :before;

@@ -31,7 +31,7 @@ ORDER BY e.id;
 -- name: quarantined_memories
 SELECT m.*, (SELECT json_group_array(ref) FROM memory_ref WHERE memory_seq = m.seq) AS refs
 FROM memory m
-WHERE m.state = 'trashed' AND m.trash_reason = 'quarantined'
+WHERE m.state <> 'active' AND m.state = 'trashed' AND m.trash_reason = 'quarantined'
   AND m.namespace IN (SELECT value FROM json_each(:namespaces))
 ORDER BY m.seq;
 
@@ -51,15 +51,15 @@ SELECT
     (SELECT count(*) FROM edge e JOIN memory n ON n.id = e.src AND n.state = 'active'
      JOIN memory o ON o.id = e.dst AND o.state = 'active'
      WHERE e.status = 'proposed' AND e.namespace IN (SELECT value FROM json_each(:namespaces))),
-    (SELECT count(*) FROM memory m WHERE m.state = 'trashed' AND m.trash_reason = 'quarantined'
+    (SELECT count(*) FROM memory m WHERE m.state <> 'active' AND m.state = 'trashed' AND m.trash_reason = 'quarantined'
      AND m.namespace IN (SELECT value FROM json_each(:namespaces))),
     (SELECT count(*) FROM memory m WHERE m.state = 'active' AND m.residence = 'hot' AND m.flags <> '[]'
      AND NOT EXISTS (SELECT 1 FROM json_each(m.flags) WHERE value = 'left')
      AND m.namespace IN (SELECT value FROM json_each(:namespaces)));
 
 -- name: open_disputes_of
-SELECT id, namespace, src, dst, relation, status, origin, evidence, created_at, settled_at, settled_by FROM edge
-WHERE relation = 'contradicts' AND status = 'open' AND namespace IN (SELECT value FROM json_each(:namespaces))
+SELECT id, namespace, src, dst, relation, status, origin, evidence, created_at, settled_at, settled_by FROM edge INDEXED BY edge_waiting
+WHERE relation = 'contradicts' AND status IN ('open', 'proposed') AND status = 'open' AND namespace IN (SELECT value FROM json_each(:namespaces))
   AND (src IN (SELECT value FROM json_each(:ids)) OR dst IN (SELECT value FROM json_each(:ids)))
 ORDER BY id;
 

@@ -90,7 +90,7 @@ WHERE namespace = :namespace AND hot_tier = :hot_tier AND entry_hash = :entry_ha
 -- name: binned_memories
 SELECT m.*, (SELECT json_group_array(ref) FROM memory_ref WHERE memory_seq = m.seq) AS refs
 FROM memory m
-WHERE m.namespace IN (SELECT value FROM json_each(:namespaces)) AND m.state = 'trashed'
+WHERE m.namespace IN (SELECT value FROM json_each(:namespaces)) AND m.state <> 'active' AND m.state = 'trashed'
 ORDER BY m.trashed_at DESC, m.seq DESC;
 
 -- name: memories_after

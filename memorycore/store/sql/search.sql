@@ -32,16 +32,17 @@ WHERE r.replaced_at > :at AND m.state IN ('active', 'superseded')
 GROUP BY r.memory_seq;
 
 -- name: any_binned
-SELECT 1 FROM memory WHERE namespace IN (SELECT value FROM json_each(:namespaces)) AND state = 'trashed' LIMIT 1;
+-- `state <> 'active'` says no more than the rest does, but SQLite takes the index of those rows for it; so elsewhere.
+SELECT 1 FROM memory WHERE namespace IN (SELECT value FROM json_each(:namespaces)) AND state <> 'active' AND state = 'trashed' LIMIT 1;
 
 -- name: newest_binned
-SELECT seq FROM memory WHERE namespace IN (SELECT value FROM json_each(:namespaces)) AND state = 'trashed'
+SELECT seq FROM memory WHERE namespace IN (SELECT value FROM json_each(:namespaces)) AND state <> 'active' AND state = 'trashed'
 ORDER BY trashed_at DESC LIMIT :most;
 
 -- name: binned_by_seq
 SELECT m.*, (SELECT json_group_array(ref) FROM memory_ref WHERE memory_seq = m.seq) AS refs
 FROM memory m
-WHERE m.namespace IN (SELECT value FROM json_each(:namespaces)) AND m.state = 'trashed'
+WHERE m.namespace IN (SELECT value FROM json_each(:namespaces)) AND m.state <> 'active' AND m.state = 'trashed'
     AND (m.seq IN (SELECT value FROM json_each(:seqs)) OR m.norm_hash = :norm_hash);
 
 -- name: texts_with_stem (all namespaces: a count that decides what is worth reading)
