@@ -117,6 +117,39 @@ class GateOptions:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class BudgetOptions:
+    """How the hot files govern themselves. Shares are of a file's limit, lengths code points; days may be parts.
+
+    ``enabled`` False: no rule leaves for its weight, none becomes a pointer, none comes back.
+    ``strong_score`` None: the threshold that belongs to the model.
+    """
+
+    enabled: bool = True
+    half_life_days: float = 30.0
+    protected_times: float = 3.0
+    most_evicted: int = 3
+    strong_score: float | None = None
+    strong_adds: float = 1.0
+    weak_adds: float = 0.3
+    weak_hits: Literal["degraded", "off"] = "degraded"
+    pin_share: float = 0.25
+    pointer_chars: int = 40
+    pointer_share: float = 0.15
+    pointer_rest_days: float = 1.0
+    most_restored: int = 3
+    restore_rest_days: float = 1.0
+    session_idle_minutes: float = 10.0
+    compress_idle_days: float = 30.0
+    compress_chars: int = 200
+    pointer_idle_days: float = 45.0
+    completed_days: float = 60.0
+    dormant_days: float = 30.0
+    redundant_days: float = 30.0
+    log_days: float = 45.0
+    log_kb: int = 2048
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CoreOptions:
     """Everything that ``MemoryCore.open`` is told. Both directories are absolute; they need not exist yet."""
 
@@ -139,5 +172,6 @@ class CoreOptions:
     resident_days: int = 7
     state_ttl_days: int = 7
     activity_log: bool = True
+    budget: BudgetOptions = BudgetOptions()
     timezone: tzinfo = UTC
     language: Language = "en"

@@ -19,6 +19,7 @@ from memorycore.messages import language_of
 from memorycore.options import (
     BUNDLED_MODELS,
     DEFAULT_QUOTA,
+    BudgetOptions,
     CoreOptions,
     EmbedOptions,
     GateOptions,
@@ -51,7 +52,6 @@ NOT_YET = (
     "MNEMOSYNE_TIMEOUT",
     "MEMORYCORE_PREFETCH_ENABLED",
     "MEMORYCORE_INDEX_TOPICS",
-    "MEMORYCORE_RULE_BUDGET_ENABLED",
     "MEMORYCORE_TRASH_PATH",
 )
 
@@ -179,6 +179,27 @@ class Settings:
     rule_budget_chars: float | None = setting(None, "MEMORYCORE_RULE_BUDGET_CHARS", read=number(0.05, 1_000_000))
     state_ttl_days: int = setting(7, "MEMORYCORE_STATE_TTL_DAYS", read=whole(0, 36_500))
     rule_min_residency_days: int = setting(7, "MEMORYCORE_RULE_MIN_RESIDENCY_DAYS", read=whole(0, 36_500))
+    rule_budget_enabled: bool = setting(True, "MEMORYCORE_RULE_BUDGET_ENABLED", read=yes_or_no)  # noqa: FBT003 a default
+    weight_half_life_days: float = setting(30.0, "MEMORYCORE_WEIGHT_HALF_LIFE_DAYS", read=number(0.01, 36_500))
+    protected_times: float = setting(3.0, "MEMORYCORE_PROTECTED_TIMES", read=number(1, 1_000))
+    max_evict_per_run: int = setting(3, "MEMORYCORE_MAX_EVICT_PER_RUN", read=whole(0, 1_000))
+    hit_strong_cos: float | None = setting(None, "MEMORYCORE_HIT_STRONG_COS", read=number(-1, 1))
+    hit_strong_adds: float = setting(1.0, "MEMORYCORE_HIT_STRONG_ADDS", read=number(0, 1_000))
+    hit_weak_adds: float = setting(0.3, "MEMORYCORE_HIT_WEAK_ADDS", read=number(0, 1_000))
+    hit_weak_mode: str = setting("degraded", "MEMORYCORE_HIT_WEAK_MODE", read=one_of("degraded", "off"))
+    pin_share: float = setting(0.25, "MEMORYCORE_PIN_SHARE", read=number(0, 1))
+    pointer_chars: int = setting(40, "MEMORYCORE_POINTER_CHARS", read=whole(16, 200))
+    pointer_share: float = setting(0.15, "MEMORYCORE_POINTER_SHARE", read=number(0, 1))
+    pointer_rest_days: float = setting(1.0, "MEMORYCORE_POINTER_REST_DAYS", read=number(0, 36_500))
+    max_restore_per_recall: int = setting(3, "MEMORYCORE_MAX_RESTORE_PER_RECALL", read=whole(0, 1_000))
+    restore_rest_days: float = setting(1.0, "MEMORYCORE_RESTORE_REST_DAYS", read=number(0, 36_500))
+    session_idle_minutes: float = setting(10.0, "MEMORYCORE_SESSION_IDLE_MINUTES", read=number(0, 100_000))
+    compress_idle_days: float = setting(30.0, "MEMORYCORE_COMPRESS_IDLE_DAYS", read=number(0, 36_500))
+    compress_chars: int = setting(200, "MEMORYCORE_COMPRESS_CHARS", read=whole(1, 1_000_000))
+    pointer_idle_days: float = setting(45.0, "MEMORYCORE_POINTER_IDLE_DAYS", read=number(0, 36_500))
+    completed_days: float = setting(60.0, "MEMORYCORE_COMPLETED_DAYS", read=number(0, 36_500))
+    dormant_days: float = setting(30.0, "MEMORYCORE_DORMANT_DAYS", read=number(0, 36_500))
+    redundant_days: float = setting(30.0, "MEMORYCORE_REDUNDANT_DAYS", read=number(0, 36_500))
     trash_days: int = setting(TRASH_DAYS, "MEMORYCORE_TRASH_DAYS", read=whole(1, 36_500))
     undo_sticky_days: int = setting(TRASH_DAYS, "MEMORYCORE_UNDO_STICKY_DAYS", read=whole(0, 36_500))
 
@@ -206,6 +227,8 @@ class Settings:
     store_wait_ms: int = setting(150, "MEMORYCORE_STORE_WAIT_MS", read=whole(0, 60_000))
     lock_timeout_s: float = setting(2.0, "MEMORYCORE_LOCK_TIMEOUT_S", read=number(0.05, 600))
     activity_log_enabled: bool = setting(True, "ACTIVITY_LOG_ENABLED", read=yes_or_no)  # noqa: FBT003 a default
+    activity_log_days: float = setting(45.0, "MEMORYCORE_ACTIVITY_LOG_DAYS", read=number(0.01, 36_500))
+    activity_log_kb: int = setting(2048, "MEMORYCORE_ACTIVITY_LOG_KB", read=whole(1, 1_000_000))
 
     toolset: str = setting("core", "MEMORYCORE_TOOLSET", read=one_of("core", "full"))
     http_host: str = setting("127.0.0.1", "MEMORYCORE_HTTP_HOST")
@@ -282,8 +305,36 @@ class Settings:
             resident_days=self.rule_min_residency_days,
             state_ttl_days=self.state_ttl_days,
             activity_log=self.activity_log_enabled,
+            budget=self._budget(),
             timezone=self.zone(),
             language=self.language,
+        )
+
+    def _budget(self) -> BudgetOptions:
+        return BudgetOptions(
+            enabled=self.rule_budget_enabled,
+            half_life_days=self.weight_half_life_days,
+            protected_times=self.protected_times,
+            most_evicted=self.max_evict_per_run,
+            strong_score=self.hit_strong_cos,
+            strong_adds=self.hit_strong_adds,
+            weak_adds=self.hit_weak_adds,
+            weak_hits=cast("Any", self.hit_weak_mode),
+            pin_share=self.pin_share,
+            pointer_chars=self.pointer_chars,
+            pointer_share=self.pointer_share,
+            pointer_rest_days=self.pointer_rest_days,
+            most_restored=self.max_restore_per_recall,
+            restore_rest_days=self.restore_rest_days,
+            session_idle_minutes=self.session_idle_minutes,
+            compress_idle_days=self.compress_idle_days,
+            compress_chars=self.compress_chars,
+            pointer_idle_days=self.pointer_idle_days,
+            completed_days=self.completed_days,
+            dormant_days=self.dormant_days,
+            redundant_days=self.redundant_days,
+            log_days=self.activity_log_days,
+            log_kb=self.activity_log_kb,
         )
 
     def _thresholds(self, limit: int) -> Thresholds:

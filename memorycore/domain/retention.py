@@ -1,0 +1,66 @@
+"""What a hot entry weighs: how often it was used lately, and whether it is protected.
+
+The weight is an exponentially decayed count of uses (the "combined recency and frequency" of Lee et al., LRFU, 2001):
+each strong use adds to what is left of the earlier ones, and the sum halves every ``half_life_days``.
+"""
+
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+NEW_WEIGHT = 1.0
+DAY = timedelta(days=1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """How a memory stands in its hot file, or stood when it left.
+
+    The weight was ``weight`` at ``weighed_at``, the last strong use. ``touched_at``: the last use, strong or weak.
+    Until ``resident_until`` it stays unless there is no other way. ``pointer``: the text that stands in the file for it, or
+    stood there. ``compared``: the norm hash of the wording that overflow last compared with the others.
+    """
+
+    weighed_at: datetime
+    touched_at: datetime
+    resident_until: datetime
+    weight: float = NEW_WEIGHT
+    pointer: str = ""
+    retired_at: datetime | None = None
+    restored_at: datetime | None = None
+    compared: str = ""
+
+
+def fresh(now: datetime, *, resident_days: float) -> Standing:
+    """How an entry stands that is new in the file, or back in it."""
+    return Standing(weighed_at=now, touched_at=now, resident_until=now + timedelta(days=resident_days))
+
+
+def days_since(moment: datetime, now: datetime) -> float:
+    """Days that have passed; none where the clock was set back."""
+    return max(0.0, (now - moment) / DAY)
+
+
+def weight_now(standing: Standing, now: datetime, *, half_life_days: float) -> float:
+    return standing.weight * 0.5 ** (days_since(standing.weighed_at, now) / half_life_days)
+
+
+def effective_weight(
+    standing: Standing, now: datetime, *, protected: bool, half_life_days: float, protected_times: float
+) -> float:
+    """What an entry weighs now: weight · 0.5^(days since the last strong use / half-life), × ``protected_times`` when protected.
+
+    Protection multiplies, it never exempts.
+    """
+    times = protected_times if protected else 1.0
+    return weight_now(standing, now, half_life_days=half_life_days) * times
+
+
+def used(standing: Standing, now: datetime, *, adds: float, half_life_days: float) -> Standing:
+    """After a strong use: what is left of the weight, and ``adds``; it halves from now on."""
+    left = weight_now(standing, now, half_life_days=half_life_days)
+    return replace(standing, weight=left + adds, weighed_at=now, touched_at=now)
+
+
+def brushed(standing: Standing, now: datetime, *, adds: float) -> Standing:
+    """After a weak use: a little more weight, which halves as before."""
+    return replace(standing, weight=standing.weight + adds, touched_at=now)
