@@ -16,8 +16,8 @@ class Standing:
     """How a memory stands in its hot file, or stood when it left.
 
     The weight was ``weight`` at ``weighed_at``, the last strong use. ``touched_at``: the last use, strong or weak.
-    Until ``resident_until`` it stays unless there is no other way. ``pointer``: the text that stands in the file for it, or
-    stood there. ``compared``: the norm hash of the wording that overflow last compared with the others.
+    Until ``resident_until`` it stays unless there is no other way. ``pointer``: the text that stands in the file for
+    it, or stood there. ``compared``: the norm hash of the wording that overflow last compared with the others.
     """
 
     weighed_at: datetime
@@ -47,7 +47,7 @@ def weight_now(standing: Standing, now: datetime, *, half_life_days: float) -> f
 def effective_weight(
     standing: Standing, now: datetime, *, protected: bool, half_life_days: float, protected_times: float
 ) -> float:
-    """What an entry weighs now: weight · 0.5^(days since the last strong use / half-life), × ``protected_times`` when protected.
+    """What an entry weighs now: weight · 0.5^(days since the last strong use / half-life), more when protected.
 
     Protection multiplies, it never exempts.
     """

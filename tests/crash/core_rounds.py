@@ -1,13 +1,13 @@
-"""Kills a process at every step of one change and looks at what is left. Run as a program by ``test_core_crash``.
+"""Kills a process at every step of one change and looks at what is left. Served as a program to ``test_core_crash``.
 
 Each round forks a child that does one change and is killed with SIGKILL at the k-th executed line of MemoryCore; the
 parent then opens the memory like any other process would.
 """
 
 import json
-import shutil
 import sys
 import tempfile
+import traceback
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ from typing import Any
 from memorycore.core import MemoryCore
 from memorycore.domain.memory import Draft
 from memorycore.store import all_rows
-from tests.crash.rounds import count_lines, one_round
+from tests.crash.rounds import Rounds
 from tests.homes import Home, fact, rule
 
 OLD, NEW = "Always answer in short sentences.", "Always answer in very short sentences."
@@ -151,28 +151,34 @@ def state_of_undo(operation: str, entries: list[str], *, marked: bool) -> str:
     return "old" if second in entries and first not in entries else "half undone"
 
 
-def main(operation: str, rounds: int) -> None:
-    base = Path(tempfile.mkdtemp())
-    home = base / "home"
-    memory_id = prepare(home, operation)
-    home.rename(base / "before")
+def states_after(operation: str, rounds: int) -> dict[str, int]:
+    """Kill a change at so many of its lines; how often which state was left."""
+    with tempfile.TemporaryDirectory() as folder:
+        base = Path(folder)
+        home = base / "home"
+        memory_id = prepare(home, operation)
+        home.rename(base / "before")
+        killed = Rounds(base, lambda core: change(core, operation, memory_id), pure=("domain", "search"))
+        lines = killed.count_lines()
+        step = max(1, lines // rounds)
+        states: dict[str, int] = {}
+        for kill_at in range(1, lines + step, step):
+            acknowledged = killed.one_round(kill_at)
+            state = look(home, operation, acknowledged=acknowledged)
+            states[state] = states.get(state, 0) + 1
+    return states
 
-    def act(core: MemoryCore) -> None:
-        change(core, operation, memory_id)
 
-    def acknowledged_at(kill_at: int) -> bool:
-        return one_round(base, act, kill_at, pure=("domain", "search"))
-
-    lines = count_lines(acknowledged_at, within=8)
-    step = max(1, lines // rounds)
-    states: dict[str, int] = {}
-    for kill_at in range(1, lines + step, step):
-        acknowledged = acknowledged_at(kill_at)
-        state = look(home, operation, acknowledged=acknowledged)
-        states[state] = states.get(state, 0) + 1
-    shutil.rmtree(base)
-    print(json.dumps({"lines": lines, "states": states}))  # noqa: T201 the answer of this program
+def main() -> None:
+    """For each line ``OPERATION ROUNDS`` on stdin, one JSON object on stdout: the states, or what went wrong."""
+    for line in sys.stdin:
+        operation, rounds = line.split()
+        try:
+            answer: dict[str, object] = {"states": states_after(operation, int(rounds))}
+        except Exception:  # noqa: BLE001 it is the answer, and the next operation is tried all the same
+            answer = {"failed": traceback.format_exc()}
+        print(json.dumps(answer), flush=True)  # noqa: T201 the answer of this program
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], int(sys.argv[2]))
+    main()

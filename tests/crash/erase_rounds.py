@@ -5,13 +5,12 @@ same id like any other process would, and nothing may be left of the text, nor o
 """
 
 import json
-import shutil
 import sys
 import tempfile
 from pathlib import Path
 
 from memorycore.domain.memory import Draft
-from tests.crash.rounds import count_lines, one_round
+from tests.crash.rounds import Rounds
 from tests.homes import Home
 from tests.raw import files_with, tables_with
 
@@ -49,21 +48,18 @@ def look(root: Path, memory_id: str) -> str:
 
 
 def main(rounds: int) -> None:
-    base = Path(tempfile.mkdtemp())
-    memory_id = prepare(base / "home")  # rows of a hot file know its folder
-    (base / "home").rename(base / "before")
-
-    def ended_at(kill_at: int) -> bool:
-        return one_round(base, lambda core: core.erase(memory_id, actor="child"), kill_at)
-
-    lines = count_lines(ended_at, within=32)
-    step = max(1, lines // rounds)
-    states: dict[str, int] = {}
-    for kill_at in range(1, lines + step, step):
-        ended_at(kill_at)
-        state = look(base / "home", memory_id)
-        states[state] = states.get(state, 0) + 1
-    shutil.rmtree(base)
+    with tempfile.TemporaryDirectory() as folder:
+        base = Path(folder)
+        memory_id = prepare(base / "home")  # rows of a hot file know its folder
+        (base / "home").rename(base / "before")
+        killed = Rounds(base, lambda core: core.erase(memory_id, actor="child"))
+        lines = killed.count_lines()
+        step = max(1, lines // rounds)
+        states: dict[str, int] = {}
+        for kill_at in range(1, lines + step, step):
+            killed.one_round(kill_at)
+            state = look(base / "home", memory_id)
+            states[state] = states.get(state, 0) + 1
     print(json.dumps({"lines": lines, "states": states}))  # noqa: T201 the answer of this program
 
 

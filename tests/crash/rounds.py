@@ -4,7 +4,9 @@ import os
 import shutil
 import signal
 import sys
+import traceback
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -17,53 +19,75 @@ PACKAGE = str(Path(memorycore.__file__).parent)
 Act = Callable[[MemoryCore], object]
 
 
-def one_round(base: Path, act: Act, kill_at: int, *, pure: tuple[str, ...] = ()) -> bool:
-    """Act on a fresh copy of ``base/before`` in ``base/home``, in a child that may be killed; whether it ended.
+@dataclass(frozen=True)
+class Rounds:
+    """Acts on fresh copies of ``base/before`` in ``base/home``, each in a child of its own that may be killed.
 
-    SIGKILL comes at the ``kill_at``-th executed line of MemoryCore. Lines of the rooms in ``pure`` are not counted: to
-    die in there is to die before or after.
+    What counts is each executed line of MemoryCore, but for the rooms in ``pure``: to die in there is to die before or
+    after.
     """
-    home = base / "home"
-    shutil.rmtree(home, ignore_errors=True)
-    shutil.copytree(base / "before", home)
-    child = os.fork()
-    if child == 0:
-        _run_child(home, act, kill_at, tuple(str(Path(PACKAGE, name)) for name in pure))
-    _, status = os.waitpid(child, 0)
-    ended = os.WIFEXITED(status) and os.WEXITSTATUS(status) == 0
-    assert ended or os.WIFSIGNALED(status), f"the child failed by itself: {status}"
-    return ended
 
+    base: Path
+    act: Act
+    pure: tuple[str, ...] = ()
 
-def _run_child(root: Path, act: Act, kill_at: int, pure: tuple[str, ...]) -> None:
-    """Never returns."""
-    seen = 0
+    @property
+    def home(self) -> Path:
+        return self.base / "home"
 
-    def local(frame: FrameType, event: str, _: Any) -> Any:
-        nonlocal seen
-        if event == "line":
-            seen += 1
-            if seen == kill_at:
-                os.kill(os.getpid(), signal.SIGKILL)
-        return local
+    def count_lines(self) -> int:
+        """How many lines a child executes that nobody kills. Another one may need a few more or less."""
+        heard, said = os.pipe()
+        child = self._child(0, said)
+        os.close(said)
+        with os.fdopen(heard, "rb") as answer:
+            lines = int(answer.read() or b"0")
+        assert self._ended(child)
+        assert lines
+        return lines
 
-    def trace(frame: FrameType, event: str, _: Any) -> Any:
-        file = frame.f_code.co_filename
-        return local if file.startswith(PACKAGE) and not file.startswith(pure or ("\0",)) else None
+    def one_round(self, kill_at: int) -> bool:
+        """SIGKILL comes at the line of this number; whether the child ended before it came."""
+        return self._ended(self._child(kill_at))
 
-    core = MemoryCore(Home(root).options, long_lived=False)
-    sys.settrace(trace)
-    act(core)
-    sys.settrace(None)
-    os._exit(0)
+    def _child(self, kill_at: int, said: int | None = None) -> int:
+        shutil.rmtree(self.home, ignore_errors=True)
+        shutil.copytree(self.base / "before", self.home)
+        child = os.fork()
+        if child == 0:
+            try:
+                self._run_child(kill_at, said)
+            except Exception:  # noqa: BLE001 whatever it is, no child may go on as its parent
+                traceback.print_exc()
+            os._exit(1)
+        return child
 
+    def _ended(self, child: int) -> bool:
+        _, status = os.waitpid(child, 0)
+        ended = os.WIFEXITED(status) and os.WEXITSTATUS(status) == 0
+        assert ended or os.WIFSIGNALED(status), f"the child failed by itself: {status}"
+        return ended
 
-def count_lines(comes_to_its_end: Callable[[int], bool], *, within: int) -> int:
-    """How many lines of ours an act runs, about: found by halving, with children that die or finish."""
-    low, high = 1, 256
-    while not comes_to_its_end(high):
-        low, high = high, high * 2
-    while high - low > within:
-        middle = (low + high) // 2
-        low, high = (low, middle) if comes_to_its_end(middle) else (middle, high)
-    return high
+    def _run_child(self, kill_at: int, said: int | None) -> None:
+        seen = 0
+        pure = tuple(str(Path(PACKAGE, name)) for name in self.pure)
+
+        def local(frame: FrameType, event: str, _: Any) -> Any:
+            nonlocal seen
+            if event == "line":
+                seen += 1
+                if seen == kill_at:
+                    os.kill(os.getpid(), signal.SIGKILL)
+            return local
+
+        def trace(frame: FrameType, event: str, _: Any) -> Any:
+            file = frame.f_code.co_filename
+            return local if file.startswith(PACKAGE) and not file.startswith(pure or ("\0",)) else None
+
+        core = MemoryCore(Home(self.home).options, long_lived=False)
+        sys.settrace(trace)
+        self.act(core)
+        sys.settrace(None)
+        if said is not None:
+            os.write(said, str(seen).encode())
+        os._exit(0)
