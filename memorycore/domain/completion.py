@@ -36,7 +36,8 @@ class Completion:
 
     ``dated`` a stated day, week or moment · ``finished`` completion that is neither negated nor a mere condition ·
     ``pending`` something unfinished · ``kept_for`` what makes a finished line worth keeping (reason, place, value) ·
-    ``status`` the completion when the whole text is a short finished line with nothing worth keeping.
+    ``status`` the completion when the whole text is a short finished line with nothing worth keeping · ``marks`` how
+    many words of completion hold.
     """
 
     dated: str = ""
@@ -44,6 +45,7 @@ class Completion:
     pending: str = ""
     kept_for: str = ""
     status: str = ""
+    marks: int = 0
 
     @property
     def recorded(self) -> bool:
@@ -68,6 +70,7 @@ def find_completion(reading: Reading) -> Completion:
         pending=pending,
         kept_for=kept_for,
         status=(done or reading.of("fine"))[0].word if stale else "",
+        marks=len({(hit.start, hit.end) for hit in done}),
     )
 
 
