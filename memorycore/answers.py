@@ -198,6 +198,7 @@ class AuditRow(TypedDict):
     next: str
     sink_candidate: bool
     flags: list[str]
+    sink_reason: NotRequired[str]
 
 
 class AuditTarget(TypedDict):

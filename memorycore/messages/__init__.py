@@ -8,6 +8,7 @@ noun.
 import re
 import tomllib
 from collections.abc import Mapping
+from datetime import date
 from functools import lru_cache
 from importlib.resources import files
 from typing import Any, cast, get_args
@@ -44,6 +45,12 @@ def catalogue(lang: Language) -> Mapping[str, str]:
 def text(code: str, lang: Language, **facts: object) -> str:
     """The sentence of a code with its facts put in. An unknown code is its own text: an answer never fails for it."""
     return fill(catalogue(lang).get(code, code), facts)
+
+
+def day(moment: date, lang: Language) -> str:
+    """A day as people write it: 12 Oct, 10月12日."""
+    names = catalogue(lang)["calendar.months"].split()
+    return text("calendar.day", lang, day=moment.day, month=moment.month, name=names[moment.month - 1])
 
 
 def has(code: str, lang: Language) -> bool:

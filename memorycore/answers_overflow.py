@@ -1,0 +1,58 @@
+"""What overflow answers."""
+
+from typing import Literal, NotRequired, TypedDict
+
+
+class Left(TypedDict):
+    """One entry that left a file, or would. ``to``: pointer, cold or bin; ``why`` is a sentence."""
+
+    text: str
+    to: Literal["pointer", "cold", "bin"]
+    reason: str
+    why: str
+    id: NotRequired[str]
+    pointer: NotRequired[str]
+
+
+class OverflowRun(TypedDict):
+    """One file. Sizes are code points. The counts have the names of the predecessor.
+
+    ``overflowed``: went cold whole · ``aged_sunk``: states past their time among them · ``stubbed``: became pointers ·
+    ``stub_gc``: pointers that went · ``retyped``: old records that had been rules · ``deleted``: went to the bin ·
+    ``merged``: entries that say the same as another. ``deferred``: would leave, but a session holds the file.
+    """
+
+    target: str
+    limit: int
+    chars_before: int
+    chars_after: int
+    usage_before: str
+    usage_after: str
+    pressure: str
+    target_reached: bool
+    overflowed: int
+    aged_sunk: int
+    stubbed: int
+    stub_gc: int
+    retyped: int
+    deleted: int
+    merged: int
+    kept: int
+    errors: int
+    entries: list[Left]
+    deferred: NotRequired[list[Left]]
+    diff: NotRequired[str]
+    problem: NotRequired[str]
+    undo: NotRequired[str]
+
+
+class Overflown(TypedDict):
+    """A run over the hot files. ``degraded``: what the ladder had to do without, as sentences."""
+
+    runs: list[OverflowRun]
+    dry_run: bool
+    questions_read: int
+    strong_hits: int
+    weak_hits: int
+    threshold: NotRequired[float]
+    degraded: list[str]
