@@ -29,6 +29,12 @@ def embed_choice(options: CoreOptions) -> EmbedChoice:
     )
 
 
+def _ceiling(options: CoreOptions, target: Target) -> int:
+    """Up to how many code points we fill a file: without the budget nothing ever leaves, so all of it is used."""
+    limit = options.hot_limits[target].chars
+    return min(limit, options.thresholds[target].hard) if options.budget.enabled else limit
+
+
 def open_tier(db: Database, options: CoreOptions, target: Target, now: datetime) -> HotTier:
     """One hot file with its row in the store, which is made at first contact."""
     tier = HotTier(
@@ -37,6 +43,7 @@ def open_tier(db: Database, options: CoreOptions, target: Target, now: datetime)
         target=target,
         path=options.hot_dir / FILE_NAMES[target],
         limit=options.hot_limits[target].chars,
+        ceiling=_ceiling(options, target),
         snapshots=options.data_dir / "snapshots",
         resident=timedelta(days=options.resident_days),
         lock_timeout_s=options.lock_timeout_s,

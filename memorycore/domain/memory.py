@@ -55,9 +55,10 @@ class Memory:
 
     ``seq`` is the row number in the local store (0 before the first insert), ``refs`` are the
     caller's own references to this text, ``hot_tier`` is set for texts that are or were in a hot file.
-    All times are aware and UTC. ``importance``, ``confidence`` and ``surprise`` are 0..1. ``flags`` are warnings:
-    ``untrusted`` (it gives orders that no user gave), ``secret`` and ``pii`` (somebody wrote one into the hot file;
-    here it is masked, and ``file_hash`` is the hash of the entry as it stands there).
+    All times are aware and UTC. ``importance``, ``confidence`` and ``surprise`` are 0..1. ``residence``: with ``stub``
+    the text is in the store, and a pointer to it in the hot file. ``flags`` are warnings: ``untrusted`` (it gives
+    orders that no user gave), ``secret`` and ``pii`` (somebody wrote one into the hot file; here it is masked).
+    ``file_hash`` is the hash of the entry as it stands in the file, where that is not the text: masked, or a pointer.
     """
 
     id: str
@@ -103,6 +104,11 @@ class Memory:
     def entry_key(self) -> str:
         """The key of its entry in the sidecar of its hot file."""
         return self.file_hash or entry_hash(self.content)
+
+    @property
+    def in_file(self) -> bool:
+        """Whether an entry of its hot file is its own: its text, or a pointer to it."""
+        return self.residence != "cold"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -35,6 +35,25 @@ def fresh(now: datetime, *, resident_days: float) -> Standing:
     return Standing(weighed_at=now, touched_at=now, resident_until=now + timedelta(days=resident_days))
 
 
+def arrived(known: Standing | None, now: datetime, *, resident_days: float) -> Standing:
+    """How a memory stands that is in its file from now on.
+
+    One that never left of itself stands as before: its file was lost for a while, or it only seemed so.
+    """
+    new = fresh(now, resident_days=resident_days)
+    if known is None:
+        return new
+    if known.retired_at is None:
+        return known
+    return replace(new, pointer=known.pointer, restored_at=now, compared=known.compared)
+
+
+def left(known: Standing | None, now: datetime, *, pointer: str = "") -> Standing:
+    """How a memory stands whose text leaves its file. The pointer of an earlier time is kept where there is no new."""
+    stood = known or fresh(now, resident_days=0)
+    return replace(stood, retired_at=now, pointer=pointer or stood.pointer)
+
+
 def days_since(moment: datetime, now: datetime) -> float:
     """Days that have passed; none where the clock was set back."""
     return max(0.0, (now - moment) / DAY)

@@ -1,20 +1,23 @@
-"""One hot file as the rest of MemoryCore uses it: read, append, replace one entry, remove one entry, stamp.
+"""One hot file as the rest of MemoryCore uses it: read, rearrange, replace one entry, remove one entry, stamp.
 
 Nothing here touches the database. Every change re-reads the file under its lock and names the exact entry it means.
 """
 
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from pathlib import Path
 
 from memorycore.domain.memory import Memory, Target
+from memorycore.domain.pointer import is_fold, is_pointer
+from memorycore.domain.retention import NEW_WEIGHT, Standing
 from memorycore.domain.text import entry_hash
 from memorycore.errors import Conflict, HotFileError, InvalidInput, Unwritable
 from memorycore.hot import files
+from memorycore.hot.arrange import Comes, Leaves, Wish, arrange
 from memorycore.hot.atomic import why_not_writable
 from memorycore.hot.document import DELIMITER, Document, size
 from memorycore.hot.files import Contents, Edited
@@ -37,14 +40,52 @@ class Written:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Turn:
+    """What shall stand in the file for a memory from now on: its text, a pointer to it, or nothing."""
+
+    memory: Memory
+    text: str | None
+    standing: Standing | None = None
+
+    @property
+    def is_text(self) -> bool:
+        return self.text == self.memory.content
+
+    @property
+    def after(self) -> Memory:
+        """The memory as its row will be when its text, or a pointer, stands in the file."""
+        if self.is_text or self.text is None:
+            return replace(self.memory, residence="hot", file_hash="")
+        return replace(self.memory, residence="stub", file_hash=entry_hash(self.text))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Turned:
+    """What a rearrangement did.
+
+    ``left``: ids of those whose entry was there and is not any more; ``pointed``: those of whom a pointer that came
+    stands there now.
+    """
+
+    written: Written
+    left: frozenset[str]
+    pointed: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class HotTier:
-    """A hot file and the rules for it. ``id`` is its row in the store; ``limit`` counts code points."""
+    """A hot file and the rules for it.
+
+    ``id`` is its row in the store; ``limit`` counts code points, and up to ``ceiling`` of them may be filled by us.
+    What a host has filled above that stays, and may become shorter.
+    """
 
     id: int
     namespace: str
     target: Target
     path: Path
     limit: int
+    ceiling: int
     snapshots: Path
     resident: timedelta = field(default=timedelta(days=7))
     lock_timeout_s: float = files.LOCK_TIMEOUT_S
@@ -73,39 +114,68 @@ class HotTier:
         return self.look().document
 
     def room(self) -> int:
-        """Code points that the file can still take, a delimiter before them included; none when it cannot be used."""
+        """Code points that we may still add, a delimiter before them included; none when the file cannot be used."""
         try:
             entries = self.document().entries
         except HotFileError:
             return 0
-        return self.limit - size(entries) + (0 if entries else len(DELIMITER))
+        return self.ceiling - size(entries) + (0 if entries else len(DELIMITER))
 
     def why_not_writable(self) -> Unwritable | None:
         return why_not_writable(self.path)
 
     def append(self, memories: Sequence[Memory], now: datetime) -> Written:
-        """Append those texts that fit, in order, in one write; a text that is there already counts as present."""
+        """Append those texts that fit, in order, in one write; a text that is there already counts as present.
+
+        The text of a memory that has a pointer there takes its place.
+        """
+        return self.rearrange([Turn(memory=memory, text=memory.content) for memory in memories], now).written
+
+    def rearrange(
+        self, turns: Sequence[Turn], now: datetime, *, fold: str | None = None, stale: Collection[str] = ()
+    ) -> Turned:
+        """Take entries out, let others come, and keep one line for pointers that are none any more, all in one write.
+
+        An entry that is not exactly there any more is left alone, and a text that finds no room stays out. ``fold`` is
+        that line, empty for none; ``stale`` are hashes of pointers that nobody needs.
+        """
+        leaving, coming = _wishes(turns)
+        wish = Wish(
+            leaving=leaving, coming=coming, fold=fold, stale=stale, ceiling=self.ceiling, is_fold=is_fold
+        )  # fmt: skip
+        after = {turn.text: turn for turn in turns if turn.text is not None}
+        left, pointed = set[str](), set[str]()
 
         def edit(contents: Contents) -> Edited | None:
-            entries = list(contents.entries)
-            metas: dict[str, EntryMeta] = {}
-            for memory in memories:
-                if memory.content in entries:
-                    continue
-                if size([*entries, memory.content]) <= self.limit:
-                    entries.append(memory.content)
-                    metas[memory.entry_key] = self.meta_of(memory, now)
-            return Edited(entries=tuple(entries), metas=metas) if metas else None
+            done = arrange(contents.entries, wish)
+            left.update(done.left)
+            pointed.update(done.pointed)
+            if (entries := tuple(done.entries)) == contents.entries:
+                return None
+            came = set(entries).difference(contents.entries)
+            metas = {
+                entry_hash(text): self.meta_of(turn.after, now, standing=turn.standing)
+                for text in came
+                if (turn := after.get(text)) is not None
+            }
+            if fold and fold in came:
+                metas[entry_hash(fold)] = nobodys(now)
+            return Edited(entries=entries, metas=metas)
 
-        return self._change(edit, now, again=3)
+        written = self._change(edit, now, again=3)
+        still_there = {turn.memory.id for turn in turns if turn.text in written.present}
+        return Turned(written=written, left=frozenset(left), pointed=frozenset(pointed & still_there))
 
-    def swap(self, memory: Memory, changed: Memory, now: datetime) -> Written:
+    def swap(self, memory: Memory, changed: Memory, now: datetime, *, most: int | None = None) -> Written:
         """Replace the one entry that is exactly the memory's text by that of the changed memory.
+
+        ``most``: up to how many code points it may make the file longer, if not up to its limit.
 
         Raises:
             Conflict: The entry is not in the file any more.
             InvalidInput: The longer text does not fit; a text that makes the file smaller always does.
         """
+        most = self.limit if most is None else most
 
         def edit(contents: Contents) -> Edited:
             entries = list(contents.entries)
@@ -114,8 +184,8 @@ class HotTier:
                 raise Conflict(id=memory.id, path=str(self.path), why="entry_gone")
             entries[keys.index(memory.entry_key)] = changed.content
             chars = size(entries)
-            if chars > self.limit and chars > size(contents.entries):
-                raise InvalidInput(field="content", why="no_room", chars=chars, limit=self.limit)
+            if chars > most and chars > size(contents.entries):
+                raise InvalidInput(field="content", why="no_room", chars=chars, limit=most)
             known = contents.sidecar.entries.get(memory.entry_key)
             return Edited(
                 entries=tuple(dict.fromkeys(entries)),
@@ -127,24 +197,28 @@ class HotTier:
     def exchange(self, gone: Sequence[Memory], new: Memory | None, now: datetime) -> Written:
         """Put one text in the place of others, in one write. One that does not fit stays out; the others leave.
 
-        Entries that are gone already are no error; then the new text goes to the end.
+        Entries that are gone already are no error; then the new text goes to the end. Its pointer goes with them.
         """
         keys = {memory.entry_key for memory in gone}
+        own = {new.entry_key} if new is not None and new.residence == "stub" else set[str]()
 
         def edit(contents: Contents) -> Edited | None:
             entries = list(contents.entries)
             places = [place for place, entry in enumerate(entries) if entry_hash(entry) in keys]
             kept = [entry for entry in entries if entry_hash(entry) not in keys]
             metas: dict[str, EntryMeta] = {}
-            if new is not None and new.content not in kept and size([*kept, new.content]) <= self.limit:
-                kept.insert(places[0] if places else len(kept), new.content)
-                metas[new.entry_key] = self.meta_of(new, now)
+            if new is not None and new.content not in kept:
+                rest = [entry for entry in kept if entry_hash(entry) not in own]
+                if size([*rest, new.content]) <= self.ceiling:
+                    kept = rest
+                    kept.insert(min(places[0] if places else len(kept), len(kept)), new.content)
+                    metas[entry_hash(new.content)] = self.meta_of(Turn(memory=new, text=new.content).after, now)
             return Edited(entries=tuple(kept), metas=metas) if kept != entries else None
 
         return self._change(edit, now)
 
     def drop(self, memory: Memory, now: datetime) -> Written:
-        """Remove the one entry that is exactly the memory's text; one that is gone already is no error."""
+        """Remove the one entry that is the memory's; one that is gone already is no error."""
 
         def edit(contents: Contents) -> Edited | None:
             kept = tuple(entry for entry in contents.entries if entry_hash(entry) != memory.entry_key)
@@ -166,8 +240,10 @@ class HotTier:
         if written.sidecar_error:
             raise written.sidecar_error
 
-    def stamp(self, memories: Sequence[Memory], now: datetime) -> None:
+    def stamp(self, memories: Sequence[Memory], now: datetime, standings: Mapping[int, Standing] | None = None) -> None:
         """Bring the sidecar up to the rows; the entries themselves are not touched.
+
+        ``standings`` by row number. Without one, what the sidecar says of it stays.
 
         It is a companion only, so nobody waits for it and nothing fails for it: where it cannot be written now, it
         stays as it is until the next look.
@@ -177,10 +253,17 @@ class HotTier:
             known = contents.sidecar.entries
             present = {entry_hash(entry) for entry in contents.entries}
             metas = {
-                key: self.meta_of(memory, now, known.get(key))
+                key: self.meta_of(memory, now, known.get(key), standing=(standings or {}).get(memory.seq))
                 for memory in memories
                 if (key := memory.entry_key) in present
             }
+            for entry in contents.entries:
+                if (
+                    (key := entry_hash(entry)) not in metas
+                    and key not in known
+                    and (is_fold(entry) or is_pointer(entry))
+                ):
+                    metas[key] = nobodys(now)
             stale = contents.sidecar.damaged or any(known.get(key) != meta for key, meta in metas.items())
             return Edited(entries=contents.entries, metas=metas) if stale else None
 
@@ -193,12 +276,24 @@ class HotTier:
         if contents.data:
             files.snapshot(self.path, contents.data, folder=self.snapshots, now=now)
 
-    def meta_of(self, memory: Memory, now: datetime, known: EntryMeta | None = None) -> EntryMeta:
+    def meta_of(
+        self, memory: Memory, now: datetime, known: EntryMeta | None = None, *, standing: Standing | None = None
+    ) -> EntryMeta:
         """The sidecar's view of a row. What the sidecar alone keeps, unknown fields too, is taken from ``known``."""
         kept = known or EntryMeta(type="state", written_at=now)
+        is_rule, is_stub = memory.policy in {"core", "rule"}, memory.residence == "stub"
+        came_back = standing is not None and standing.restored_at is not None
+        if standing is not None:
+            kept = replace(
+                kept,
+                last_active_at=standing.touched_at,
+                weight=standing.weight,
+                weight_at=standing.weighed_at,
+                resident_until=standing.resident_until,
+            )
         return replace(
             kept,
-            type="rule" if memory.policy in {"core", "rule"} else "state",
+            type="stub" if is_stub else "rule" if is_rule else "state",
             written_at=memory.created_at,
             updated_at=memory.updated_at,
             origin=memory.origin,
@@ -207,11 +302,12 @@ class HotTier:
             policy=memory.policy,
             protected=memory.protected,
             importance=memory.importance,
-            last_active_at=memory.last_used_at or kept.last_active_at,
-            weight=1.0 if kept.weight is None else kept.weight,
+            last_active_at=kept.last_active_at,
+            weight=NEW_WEIGHT if kept.weight is None else kept.weight,
             weight_at=kept.weight_at or now,
             resident_until=kept.resident_until or now + self.resident,
             pinned=memory.pinned,
+            cold_id=memory.id if is_stub or came_back else kept.cold_id,
             session_id=memory.session_id or None,
         )
 
@@ -227,3 +323,21 @@ class HotTier:
             sha_after=written.after.sha256,
             usage=f"{size(written.after.entries)}/{self.limit}",
         )
+
+
+def nobodys(now: datetime) -> EntryMeta:
+    """The meta of a line that stands for other texts and has no row of its own."""
+    return EntryMeta(type="stub", written_at=now, origin="overflow")
+
+
+def _wishes(turns: Sequence[Turn]) -> tuple[list[Leaves], list[Comes]]:
+    leaving: list[Leaves] = []
+    coming: list[Comes] = []
+    for turn in turns:
+        memory, text = turn.memory, turn.text
+        if text is not None and (turn.is_text or not memory.in_file):
+            own = memory.entry_key if memory.residence == "stub" else ""
+            coming.append(Comes(id=memory.id, text=text, instead=own))
+        else:
+            leaving.append(Leaves(id=memory.id, key=memory.entry_key, pointer=text or ""))
+    return leaving, coming

@@ -102,17 +102,25 @@ def place(db: Database, tier: HotTier, begun: Sequence[Begun], cause: Cause) -> 
                 intents.end(c, item.intent)
                 rows.hold_back(c, item.memory, replace(cause, reason="file_unusable"))
         raise
-    placed = frozenset(item.memory.id for item in begun if item.memory.content in written.present)
     with db.write() as c:
-        for item in begun:
-            if not intents.end(c, item.intent):
-                continue
-            if item.memory.id in placed and not is_taken(c, tier, item.memory, item.memory.content):
-                rows.move(c, _fresh(c, item.memory), "hot", cause, tier=tier)
-            else:
-                rows.hold_back(c, item.memory, replace(cause, reason="no_room"))
-        _follow(c, tier, written)
+        placed = placed_ones(c, tier, begun, written, cause)
+        follow(c, tier, written)
     return Placed(ids=placed, usage=written.usage)
+
+
+def placed_ones(
+    c: apsw.Connection, tier: HotTier, begun: Sequence[Begun], written: Written, cause: Cause
+) -> frozenset[str]:
+    """Step 3 for texts that came, or found no room: ids of those that stand in the file."""
+    placed = frozenset(item.memory.id for item in begun if item.memory.content in written.present)
+    for item in begun:
+        if not intents.end(c, item.intent):
+            continue
+        if item.memory.id in placed and not is_taken(c, tier, item.memory, item.memory.content):
+            rows.move(c, fresh(c, item.memory), "hot", cause, tier=tier)
+        else:
+            rows.hold_back(c, item.memory, replace(cause, reason="no_room"))
+    return placed
 
 
 def withdraw(db: Database, begun: Begun, cause: Cause) -> None:
@@ -166,13 +174,14 @@ def rewrite(
     """
     memory = begun.memory
     with _withdrawn_on_failure(db, begun):
-        written = tier.swap(memory, replace(memory, **changes, updated_at=cause.at), cause.at)
+        changed = replace(memory, **changes, updated_at=cause.at)
+        written = tier.swap(memory, changed, cause.at, most=tier.ceiling if cause.automatic else tier.limit)
     with db.write() as c:
         if is_taken(c, tier, memory, str(changes["content"])):
             raise Conflict(id=memory.id)
         intents.end(c, begun.intent)
-        _follow(c, tier, written)
-        now = _fresh(c, memory)
+        follow(c, tier, written)
+        now = fresh(c, memory)
         revised = then(c, now) if then else rows.revise(c, now, changes, cause)
         return Done(memory=revised, usage=written.usage, event=c.last_insert_rowid())
 
@@ -220,15 +229,15 @@ def exchange(  # noqa: PLR0913 what goes, what comes, and why
     with db.write() as c:
         for item in gone:
             if intents.end(c, item.intent):
-                old = _fresh(c, item.memory)
+                old = fresh(c, item.memory)
                 events.append(relations.supersede(c, old, by, cause, evidence=evidence.get(old.id, ())))
         placed = added is not None and added.memory.content in written.present
         if added is not None and intents.end(c, added.intent):
             if placed and not is_taken(c, tier, added.memory, added.memory.content):
-                rows.move(c, _fresh(c, added.memory), "hot", cause, tier=tier)
+                rows.move(c, fresh(c, added.memory), "hot", cause, tier=tier)
             else:
                 rows.hold_back(c, added.memory, replace(cause, reason="no_room"))
-        _follow(c, tier, written)
+        follow(c, tier, written)
     return Exchanged(events=tuple(events), placed=placed, usage=written.usage)
 
 
@@ -243,8 +252,8 @@ def discard(db: Database, tier: HotTier, begun: Begun, cause: Cause, *, then: Fo
         written = tier.drop(memory, cause.at)
     with db.write() as c:
         intents.end(c, begun.intent)
-        _follow(c, tier, written)
-        now = _fresh(c, memory)
+        follow(c, tier, written)
+        now = fresh(c, memory)
         binned = then(c, now) if then else rows.trash(c, now, cause)
         return Done(memory=binned, usage=written.usage, event=c.last_insert_rowid())
 
@@ -266,8 +275,8 @@ def discard_all(db: Database, tier: HotTier, begun: Sequence[Begun], cause: Caus
         done = [item.memory.id for item in begun if intents.end(c, item.intent)]
         for item in begun:
             if item.memory.id in done:
-                rows.trash(c, _fresh(c, item.memory), cause)
-        _follow(c, tier, written)
+                rows.trash(c, fresh(c, item.memory), cause)
+        follow(c, tier, written)
     return Discarded(ids=frozenset(done), usage=written.usage)
 
 
@@ -288,7 +297,7 @@ def is_taken(c: apsw.Connection, tier: HotTier, memory: Memory, text: str) -> bo
     return first_row(c, "other_hot_memory", where) is not None
 
 
-def _fresh(c: apsw.Connection, memory: Memory) -> Memory:
+def fresh(c: apsw.Connection, memory: Memory) -> Memory:
     """The row as it stands now: somebody may have changed other fields meanwhile."""
     found = memories.by_id(c, memory.id, (memory.namespace,))
     if found is None:
@@ -296,7 +305,7 @@ def _fresh(c: apsw.Connection, memory: Memory) -> Memory:
     return found
 
 
-def _follow(c: apsw.Connection, tier: HotTier, written: Written) -> None:
+def follow(c: apsw.Connection, tier: HotTier, written: Written) -> None:
     """Rows and file agree again, unless the file held something new before this write."""
     known = intents.find_tier(c, tier.namespace, tier.directory, tier.target)
     if known is not None and known.file_sha == written.sha_before:

@@ -8,10 +8,12 @@ from typing import Any
 import apsw
 
 from memorycore.domain.memory import WANTED_GONE, Event, Memory, Residence
-from memorycore.domain.text import norm_hash
+from memorycore.domain.retention import DAY, arrived, left
+from memorycore.domain.text import entry_hash, norm_hash
 from memorycore.hot.tier import HotTier
-from memorycore.store import edges, memories, vectors
+from memorycore.store import edges, memories, standing, vectors
 
+FILE_EMPTIED = "file_emptied"
 HIDING = frozenset({"masked", "secret", "pii", "left"})  # what a row is told of its entry in a hot file
 
 
@@ -65,7 +67,8 @@ def confirm(c: apsw.Connection, memory: Memory, cause: Cause) -> Memory:
 def after(memory: Memory, changes: Mapping[str, Any]) -> Memory:
     """The memory as it would be after these changes."""
     changed = replace(memory, **changes)
-    if changed.content != memory.content and "file_hash" not in changes:  # the new wording has nothing to hide
+    is_reworded = changed.content != memory.content and "file_hash" not in changes
+    if is_reworded and memory.residence != "stub":  # the new wording has nothing to hide; a pointer stays what it is
         changed = out_of_file(changed)
     return replace(changed, norm_hash=norm_hash(changed.content))
 
@@ -88,21 +91,50 @@ def revise(c: apsw.Connection, memory: Memory, changes: Mapping[str, Any], cause
 
 def out_of_file(memory: Memory) -> Memory:
     """A memory whose entry leaves its file, or is reworded: what the store has of it is the masked text."""
+    if memory.residence == "stub":
+        return replace(memory, file_hash="")
     if not memory.file_hash:
         return memory
     return replace(memory, file_hash="", flags=tuple(flag for flag in memory.flags if flag not in HIDING))
 
 
 def move(
-    c: apsw.Connection, memory: Memory, residence: Residence, cause: Cause, *, tier: HotTier | None = None
+    c: apsw.Connection,
+    memory: Memory,
+    residence: Residence,
+    cause: Cause,
+    *,
+    tier: HotTier | None = None,
+    pointer: str = "",
 ) -> Memory:
-    """Change where the text lives. A memory that leaves a hot file remembers which one it was in."""
-    moved = replace(memory if residence == "hot" else out_of_file(memory), residence=residence)
+    """Change where the text lives. A memory that leaves a hot file remembers which one it was in.
+
+    ``pointer`` is what stands in the file for a stub. One that leaves since its file was lost stands as before.
+    """
+    stays = residence == "hot" and memory.residence != "stub"
+    moved = replace(memory if stays else out_of_file(memory), residence=residence)
+    if residence == "stub":
+        moved = replace(moved, file_hash=entry_hash(pointer))
     if tier is not None:
         moved = replace(moved, hot_tier=tier.id, target=tier.target)
     stored = memories.update_memory(c, memory, moved)
-    record(c, memory, stored, "moved", replace(cause, facts={**cause.facts, "to": residence}))
+    if residence == "hot" and tier is not None:
+        known = standing.of(c, memory)
+        standing.put(c, memory.namespace, memory.seq, arrived(known, cause.at, resident_days=tier.resident / DAY))
+    elif cause.reason != FILE_EMPTIED:
+        _leave(c, memory, cause, pointer=pointer)
+    facts = {**cause.facts, "to": residence} | ({"pointer": pointer} if pointer else {})
+    record(c, memory, stored, "moved", replace(cause, facts=facts))
     return stored
+
+
+def _leave(c: apsw.Connection, memory: Memory, cause: Cause, *, pointer: str = "") -> None:
+    """Note that a text left its file, and what stands there for it; of a pointer that goes nothing is noted."""
+    if memory.residence == "hot":
+        standing.put(c, memory.namespace, memory.seq, left(standing.of(c, memory), cause.at, pointer=pointer))
+    elif pointer:
+        known = standing.of(c, memory) or left(None, cause.at)
+        standing.put(c, memory.namespace, memory.seq, replace(known, pointer=pointer))
 
 
 def hold_back(c: apsw.Connection, memory: Memory, cause: Cause) -> None:
@@ -117,6 +149,7 @@ def trash(c: apsw.Connection, memory: Memory, cause: Cause) -> Memory:
     )
     stored = memories.update_memory(c, memory, binned)
     _heed(c, stored, cause)
+    _leave(c, memory, cause)
     record(c, memory, stored, "trashed", replace(cause, facts={**cause.facts, "was": memory.residence}))
     return stored
 
@@ -143,6 +176,8 @@ def supersede(c: apsw.Connection, memory: Memory, by: Memory, cause: Cause) -> M
         valid_until=ended if memory.valid_until is None else min(ended, memory.valid_until),
     )
     stored = memories.update_memory(c, memory, superseded)
+    if not later:
+        _leave(c, memory, cause)
     facts = {**cause.facts, "was": memory.residence, "by": by.id}
     record(c, memory, stored, "superseded", replace(cause, facts=facts))
     return stored
@@ -161,6 +196,8 @@ def revert(c: apsw.Connection, memory: Memory, back: Memory, cause: Cause) -> tu
             memories.add_revision(c, memory, cause.at)
         stored = memories.update_memory(c, memory, back)
         _heed(c, stored, cause)
+        if not stored.in_file:
+            _leave(c, memory, cause)
         if stored.state == "active" and (memory.state != "active" or stored.content != memory.content):
             _queue_vector(c, stored, cause)
     return stored, record(c, memory, stored, "undone", cause)

@@ -55,6 +55,12 @@ def claim(c: apsw.Connection, memory: Memory, now: datetime, *, new_text: str = 
     return found
 
 
+def is_changed(c: apsw.Connection, memory: Memory) -> bool:
+    """Whether wording, place or state of a memory are others by now."""
+    found = memories.by_id(c, memory.id, (memory.namespace,))
+    return found is None or _standing(found) != _standing(memory)
+
+
 def check_free(c: apsw.Connection, namespace: str, now: datetime, *, memory_id: str = "", text: str = "") -> None:
     """Refuse while a living process is changing a hot file for this memory, or to this text.
 

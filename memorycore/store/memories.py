@@ -1,7 +1,7 @@
 """Rows ↔ memories. Every function takes the open connection of a transaction."""
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -160,10 +160,19 @@ def difference(before: Memory, after: Memory) -> dict[str, list[Any]]:
 def drifted(memory: Memory, change: Mapping[str, list[Any]]) -> list[str]:
     """The columns in which a row is neither as a change of the ledger left it nor as it was before.
 
-    None: whoever takes the change back overwrites nothing that came later.
+    None: whoever takes the change back overwrites nothing that came later. A memory of which a pointer is left is out
+    of its file, like one of which nothing is.
     """
     now = _parameters(memory)
-    return [name for name, values in change.items() if name not in _COUNTERS and now[name] not in values]
+    return [
+        name
+        for name, values in change.items()
+        if name not in _COUNTERS and now[name] not in values and not (name == "residence" and _is_outside(now, values))
+    ]
+
+
+def _is_outside(now: Mapping[str, Any], values: Collection[Any]) -> bool:
+    return now["residence"] != "hot" and not {"stub", "cold"}.isdisjoint(values)
 
 
 def is_back(memory: Memory, change: Mapping[str, list[Any]]) -> bool:
@@ -236,7 +245,7 @@ def _memory(row: dict[str, Any]) -> Memory:
     values |= {name: tuple(json.loads(row[name])) for name in (*_LISTS, "refs")}
     values |= {name: bool(row[name]) for name in _FLAGS}
     values["seq"] = row["seq"]
-    if "masked" in values["flags"]:
+    if "masked" in values["flags"] or values["residence"] == "stub":
         values["file_hash"] = row["entry_hash"]
     if row["source"]:
         fields = json.loads(row["source"])

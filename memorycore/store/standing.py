@@ -6,6 +6,7 @@ from dataclasses import fields
 
 import apsw
 
+from memorycore.domain.memory import Memory
 from memorycore.domain.retention import Standing
 from memorycore.store.memories import from_ms, to_ms
 from memorycore.store.statements import all_rows, sql
@@ -18,6 +19,11 @@ def by_seq(c: apsw.Connection, namespace: str, seqs: Iterable[int]) -> dict[int,
     """The standing of each of these rows that has one, by row number."""
     wanted = {"namespace": namespace, "seqs": json.dumps(list(seqs))}
     return {seq: _standing(values) for seq, *values in all_rows(c, "standings", wanted)}
+
+
+def of(c: apsw.Connection, memory: Memory) -> Standing | None:
+    """The standing of one memory; None: it never was in a hot file, or nobody knows how it stood there."""
+    return by_seq(c, memory.namespace, [memory.seq]).get(memory.seq)
 
 
 def put(c: apsw.Connection, namespace: str, seq: int, standing: Standing) -> None:

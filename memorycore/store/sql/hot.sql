@@ -32,6 +32,20 @@ WHERE namespace = :namespace ORDER BY id;
 -- name: close_intent
 DELETE FROM hot_intent WHERE id = :id RETURNING id;
 
+-- name: stale_pointers
+-- Pointers to texts that stand in the file themselves. One that another memory has by now is that one's.
+SELECT s.pointer FROM memory m JOIN hot_standing s ON s.memory_seq = m.seq
+WHERE m.namespace = :namespace AND m.hot_tier = :hot_tier AND m.residence = 'hot' AND m.state = 'active'
+  AND s.pointer <> '' AND s.pointer NOT IN (
+    SELECT p.pointer FROM memory o JOIN hot_standing p ON p.memory_seq = o.seq
+    WHERE o.namespace = :namespace AND o.hot_tier = :hot_tier AND o.residence = 'stub' AND o.state = 'active'
+  );
+
+-- name: safe_texts
+-- What the store says of memories that recall can find.
+SELECT m.seq, m.content FROM memory m JOIN memory_text t ON t.rowid = m.seq
+WHERE m.namespace = :namespace AND m.seq IN (SELECT value FROM json_each(:seqs)) AND m.state = 'active';
+
 -- name: count_held_back
 -- Cold memories by target whose last word on their place is that the file had none for them.
 SELECT m.target, count(*) FROM memory m

@@ -82,9 +82,16 @@ FROM memory m
 WHERE m.namespace = :namespace AND m.hot_tier = :hot_tier AND m.residence = 'hot' AND m.state = 'active'
 ORDER BY m.seq;
 
+-- name: file_memories
+-- Memories that have an entry in a hot file: their text, or a pointer.
+SELECT m.*, (SELECT json_group_array(ref) FROM memory_ref WHERE memory_seq = m.seq) AS refs
+FROM memory m
+WHERE m.namespace = :namespace AND m.hot_tier = :hot_tier AND m.residence <> 'cold' AND m.state = 'active'
+ORDER BY m.seq;
+
 -- name: other_hot_memory
 SELECT 1 FROM memory
-WHERE namespace = :namespace AND hot_tier = :hot_tier AND entry_hash = :entry_hash AND residence = 'hot'
+WHERE namespace = :namespace AND hot_tier = :hot_tier AND entry_hash = :entry_hash AND residence <> 'cold'
   AND state = 'active' AND id <> :id;
 
 -- name: binned_memories

@@ -1,0 +1,107 @@
+"""What a hot file becomes when entries leave it and others come: one new state for one write. All of it is pure."""
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, field
+
+from memorycore.domain.text import entry_hash
+from memorycore.hot.document import size
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Leaves:
+    """An entry that goes, by its hash; ``pointer`` takes its place, if any."""
+
+    id: str
+    key: str
+    pointer: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comes:
+    """A text that goes to the end, or into the place of the entry with the hash ``instead`` where that stands."""
+
+    id: str
+    text: str
+    instead: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wish:
+    """What shall happen to a file. ``fold``: the one line that stands for many pointers, None to leave it as it is.
+
+    ``stale``: hashes of pointers to texts that stand in the file themselves. ``ceiling``: code points above which
+    nothing that is new makes the file longer. ``is_fold`` tells the line that stands for pointers.
+    """
+
+    leaving: Sequence[Leaves] = ()
+    coming: Sequence[Comes] = ()
+    fold: str | None = None
+    stale: Collection[str] = ()
+    ceiling: int
+    is_fold: Callable[[str], bool]
+
+
+@dataclass(slots=True, kw_only=True)
+class Arranged:
+    """``left``: ids whose entry was there and goes; ``pointed``: those of them whose pointer stands in its place."""
+
+    entries: list[str]
+    left: set[str] = field(default_factory=set[str])
+    pointed: set[str] = field(default_factory=set[str])
+
+
+def arrange(entries: Sequence[str], wish: Wish) -> Arranged:
+    """The entries as they shall stand. What is not exactly there is left alone; what finds no room stays out."""
+    done = Arranged(entries=[entry for entry in entries if not (wish.stale and entry_hash(entry) in wish.stale)])
+    for item in wish.leaving:
+        _leave(done, item, wish.ceiling)
+    if wish.fold is not None:
+        _fold(done, wish, wish.fold)
+    for item in wish.coming:
+        _come(done, item, wish.ceiling)
+    return done
+
+
+def _leave(done: Arranged, item: Leaves, ceiling: int) -> None:
+    place = _place(done.entries, item.key)
+    if place is None:
+        return
+    entry = done.entries.pop(place)
+    done.left.add(item.id)
+    if item.pointer and item.pointer not in done.entries:
+        with_it = [*done.entries[:place], item.pointer, *done.entries[place:]]
+        if len(item.pointer) <= len(entry) or size(with_it) <= ceiling:
+            done.entries = with_it
+            done.pointed.add(item.id)
+
+
+def _fold(done: Arranged, wish: Wish, fold: str) -> None:
+    """Keep one such line, the one that is wanted; it comes only where it fits."""
+    places = [place for place, entry in enumerate(done.entries) if wish.is_fold(entry)]
+    before = size(done.entries)
+    rest = [entry for entry in done.entries if not wish.is_fold(entry)]
+    if fold and fold not in rest:
+        with_it = [*rest]
+        with_it.insert(places[0] if places else len(rest), fold)
+        if size(with_it) <= max(wish.ceiling, before):
+            rest = with_it
+    done.entries = rest
+
+
+def _come(done: Arranged, item: Comes, ceiling: int) -> None:
+    place = _place(done.entries, item.instead) if item.instead else None
+    changed = [*done.entries]
+    if item.text in changed:  # somebody put it there: of the two, its pointer goes
+        if place is not None and changed[place] != item.text:
+            del done.entries[place]
+        return
+    if place is None:
+        changed.append(item.text)
+    else:
+        changed[place] = item.text
+    if size(changed) <= ceiling:
+        done.entries = changed
+
+
+def _place(entries: Sequence[str], key: str) -> int | None:
+    return next((place for place, entry in enumerate(entries) if entry_hash(entry) == key), None)

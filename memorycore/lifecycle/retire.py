@@ -1,0 +1,259 @@
+"""Texts that leave a hot file by themselves, and those that come back: one file write for all of them.
+
+A text that retires stays in the store: as a stub, of which a pointer stands in the file, or cold, or in the bin. The
+order is that of ``hot``: an intent for each, the file, the rows. Between intent and file the store is read back: what
+is not there whole, and found by its words, does not leave the file.
+"""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
+
+import apsw
+
+from memorycore.domain.memory import Memory
+from memorycore.domain.retention import Standing
+from memorycore.domain.text import entry_hash
+from memorycore.errors import Conflict, MemoryCoreError, StoreBusy
+from memorycore.hot.tier import HotTier, Turn, Turned
+from memorycore.lifecycle import hot, rows, turn
+from memorycore.lifecycle.hot import Begun
+from memorycore.lifecycle.rows import Cause
+from memorycore.store import Database, all_rows, edges, intents, standing
+from memorycore.store.intents import How, Intent
+from memorycore.store.memories import to_ms
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Leaving:
+    """A memory whose entry leaves its file, or becomes a pointer, and why.
+
+    A stub may leave as well, or get another ``pointer``; one that is cold gets a pointer back. ``reason`` becomes that
+    of the event, and with ``bin`` that of the bin. ``facts`` go into the ledger.
+    """
+
+    memory: Memory
+    how: How
+    reason: str
+    pointer: str = ""
+    facts: Mapping[str, object] = field(default_factory=dict[str, object])
+
+    @property
+    def text(self) -> str | None:
+        """What is to stand in the file for it."""
+        return self.pointer or None if self.how == "stub" else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rearranged:
+    """What became of it.
+
+    ``left``: ids of those that went where they should. ``kept``: why others did not, of ``pinned``, ``hidden`` (the
+    store knows the entry masked only), ``undone`` (somebody took that back lately), ``changed`` (row or entry),
+    ``busy`` (somebody is at it, or the store), ``unsafe`` (it was not read back). ``placed``: ids of those that stand
+    in the file now. ``usage`` of the file (``used/limit``), empty where it was not looked at; ``wrote``: it was changed.
+    """
+
+    left: frozenset[str] = frozenset()
+    kept: Mapping[str, str] = field(default_factory=dict[str, str])
+    placed: frozenset[str] = frozenset()
+    usage: str = ""
+    wrote: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Retiring:
+    """One change that was begun: its intent, what it is, by whom, and how the memory stands in its file."""
+
+    intent: int
+    leaving: Leaving
+    cause: Cause
+    standing: Standing | None = None
+
+    @property
+    def memory(self) -> Memory:
+        return self.leaving.memory
+
+
+def rearrange(  # noqa: PLR0913 what leaves, what comes, and why
+    db: Database,
+    tier: HotTier,
+    leaving: Sequence[Leaving],
+    coming: Sequence[Begun],
+    cause: Cause,
+    *,
+    fold: str | None = None,
+    resident_days: float | None = None,
+) -> Rearranged:
+    """Let memories leave a hot file and others come, in one write.
+
+    What was changed meanwhile is left alone. What finds no room is held back. ``coming`` was begun by the caller, with
+    operation ``add``: new texts, and cold ones or stubs that come back. ``fold``: the one line that stands for pointers
+    that are not there, empty for none, None for the one that is there. ``resident_days``: how long what comes stays at
+    least, if not as long as the file says.
+
+    Raises:
+        HotFileError: The file cannot be used now; nothing left, and what was to come is held back.
+    """
+    if resident_days is not None:
+        tier = replace(tier, resident=timedelta(days=resident_days))
+    try:
+        with db.write() as c:
+            begun, kept = _begin(c, tier, leaving, replace(cause, automatic=True))
+    except StoreBusy:  # what comes has its intent already
+        begun, kept = [], {item.memory.id: "busy" for item in leaving}
+    safe = _read_back(db, begun)
+    kept |= {item.memory.id: "unsafe" for item in begun if item not in safe}
+    done = carry_out(db, tier, safe, coming, cause, fold=fold)
+    return replace(done, kept={**kept, **done.kept})
+
+
+def _begin(
+    c: apsw.Connection, tier: HotTier, leaving: Iterable[Leaving], cause: Cause
+) -> tuple[list[Retiring], dict[str, str]]:
+    """Step 1: write down what shall leave, and why others may not."""
+    begun: list[Retiring] = []
+    kept: dict[str, str] = {}
+    for item in leaving:
+        if why := _why_kept(c, tier, item.memory, cause):
+            kept[item.memory.id] = why
+        else:
+            begun.append(enter(c, tier, item, cause))
+    return begun, kept
+
+
+def enter(c: apsw.Connection, tier: HotTier, leaving: Leaving, cause: Cause, *, undoes: int = 0) -> Retiring:
+    """As ``begin``, for one that may leave. A pointer that is another memory's already does not come."""
+    memory = leaving.memory
+    if leaving.pointer and hot.is_taken(c, tier, memory, leaving.pointer):
+        leaving = replace(leaving, pointer="")
+    stood = standing.of(c, memory)
+    old = {"hot": memory.content, "stub": stood.pointer if stood else ""}.get(memory.residence)
+    intent = Intent(
+        id=0,
+        memory_id=memory.id,
+        operation="retire",
+        old_text=old,
+        new_text=leaving.text,
+        actor=cause.actor,
+        reason=leaving.reason,
+        started_at_ms=to_ms(cause.at) or 0,
+        owner=intents.me(),
+        undoes=undoes,
+        how=leaving.how,
+    )
+    number = intents.begin(c, memory.namespace, tier.id, intent)
+    return Retiring(intent=number, leaving=leaving, cause=cause, standing=stood)
+
+
+def _why_kept(c: apsw.Connection, tier: HotTier, memory: Memory, cause: Cause) -> str:
+    """Why a memory may not leave now; empty when it may."""
+    if memory.pinned:
+        return "pinned"
+    if memory.residence == "hot" and memory.file_hash:
+        return "hidden"
+    if memory.hot_tier != tier.id or memory.state != "active":
+        return "changed"
+    if edges.hands_off(c, memory, memory.norm_hash, now=cause.at):
+        return "undone"
+    try:
+        now = turn.claim(c, memory, cause.at)
+    except Conflict:
+        return "changed" if turn.is_changed(c, memory) else "busy"
+    return "pinned" if now.pinned else "hidden" if now.file_hash != memory.file_hash else ""
+
+
+def carry_out(
+    db: Database,
+    tier: HotTier,
+    begun: Sequence[Retiring],
+    coming: Sequence[Begun],
+    cause: Cause,
+    *,
+    fold: str | None = None,
+) -> Rearranged:
+    """Steps 2 and 3: change the file, then the rows.
+
+    Raises:
+        HotFileError: The file cannot be used now; nothing left, and what was to come is held back.
+    """
+    if not begun and not coming and fold is None:
+        return Rearranged()
+    turns = [Turn(memory=item.memory, text=item.leaving.text, standing=item.standing) for item in begun]
+    turns += [Turn(memory=item.memory, text=item.memory.content) for item in coming]
+    try:
+        turned = tier.rearrange(turns, cause.at, fold=fold, stale=_stale(db, tier))
+    except MemoryCoreError:
+        with db.write() as c:
+            for item in begun:
+                intents.end(c, item.intent)
+            for item in coming:
+                if intents.end(c, item.intent):
+                    rows.hold_back(c, item.memory, replace(cause, reason="file_unusable"))
+        raise
+    left: set[str] = set()
+    kept: dict[str, str] = {}
+    with db.write() as c:
+        for item in begun:
+            if not intents.end(c, item.intent):  # who took this process for dead has ended it
+                kept[item.memory.id] = "busy"
+            elif settle(c, tier, item.leaving, _stands(item.leaving, turned), item.cause):
+                left.add(item.memory.id)
+            else:
+                kept[item.memory.id] = "changed"
+        placed = hot.placed_ones(c, tier, coming, turned.written, cause)
+        hot.follow(c, tier, turned.written)
+    wrote = turned.written.sha_before != turned.written.sha_after
+    return Rearranged(left=frozenset(left), kept=kept, placed=placed, usage=turned.written.usage, wrote=wrote)
+
+
+def _read_back(db: Database, begun: Sequence[Retiring]) -> list[Retiring]:
+    """Those whose text the store has, as somebody else would read it. The intents of others are ended."""
+    if not begun:
+        return []
+    where = {
+        "namespace": begun[0].memory.namespace,
+        "seqs": json.dumps([item.memory.seq for item in begun]),
+    }
+    with db.read() as c:
+        found = dict(all_rows(c, "safe_texts", where))
+    safe = [item for item in begun if found.get(item.memory.seq) == item.memory.content]
+    unsafe = [item for item in begun if item not in safe]
+    if unsafe:
+        with db.write() as c:
+            for item in unsafe:
+                intents.end(c, item.intent)
+    return safe
+
+
+def _stale(db: Database, tier: HotTier) -> frozenset[str]:
+    """Hashes of pointers to texts that stand in the file themselves: somebody put those back."""
+    with db.read() as c:
+        found = all_rows(c, "stale_pointers", {"namespace": tier.namespace, "hot_tier": tier.id})
+    return frozenset(entry_hash(pointer) for (pointer,) in found)
+
+
+def _stands(leaving: Leaving, turned: Turned) -> How | None:
+    """What became of the entry: None where it was not touched."""
+    memory, text = leaving.memory, leaving.text
+    if not memory.in_file:  # a pointer came
+        return "stub" if text is not None and text in turned.written.present else None
+    if memory.id not in turned.left:
+        return None
+    return "stub" if memory.id in turned.pointed else "bin" if leaving.how == "bin" else "cold"
+
+
+def settle(c: apsw.Connection, tier: HotTier, leaving: Leaving, stands: How | None, cause: Cause) -> bool:
+    """Step 3 for one row; False where it stays as it is."""
+    now = hot.fresh(c, leaving.memory)
+    if stands is None or now.state != "active":
+        return False
+    why = replace(cause, reason=leaving.reason, facts={**cause.facts, **leaving.facts})
+    if stands == "bin":
+        rows.trash(c, now, why)
+    elif stands == "stub" and not hot.is_taken(c, tier, now, leaving.pointer):
+        rows.move(c, now, "stub", why, tier=tier, pointer=leaving.pointer)
+    elif now.residence != "cold":
+        rows.move(c, now, "cold", why, tier=tier)
+    return True
