@@ -28,7 +28,7 @@ from memorycore.lifecycle import erasure as transition
 from memorycore.lifecycle import hot, turn
 from memorycore.lifecycle.rows import Cause
 from memorycore.lifecycle.turn import in_turn
-from memorycore.store import edges, erasure, traces
+from memorycore.store import edges, erasure, queries, traces
 from memorycore.store.erasure import ERASED, Doomed
 from memorycore.store.traces import Trace
 
@@ -115,7 +115,10 @@ def _preview(rooms: Rooms, roots: Sequence[Memory]) -> answers_forget.Erased:
     """What would go, and where the texts stand now."""
     doomed = _look(rooms, roots)
     searched = traces.search(_files(rooms), erasure.all_traces(doomed))
+    with rooms.db.read() as c:
+        asked, _ = queries.about(c, doomed.texts, [memory.seq for memory in doomed.memories])
     done = Outcome(roots=tuple(roots), doomed=doomed, removed=dict(doomed.counts), searched=searched)
+    done.removed["questions"] = len(asked)
     done.trial = True
     return receipt.preview(done, rooms.options)
 
@@ -132,6 +135,7 @@ def _erase(rooms: Rooms, roots: Sequence[Memory], actor: str) -> answers_forget.
         doomed = erasure.look(c, roots, rooms.namespaces, also=texts)
     removed |= _scrub_files(rooms, doomed)
     removed |= _scrub_copies(rooms, doomed)
+    removed["questions"] = _forget_questions(rooms, doomed)
     removed["history_of_others"] = _wipe(rooms, doomed, rooms.cause(actor, "user"))
     with rooms.db.read() as c:
         left = erasure.traces_of(c, doomed)
@@ -139,6 +143,13 @@ def _erase(rooms: Rooms, roots: Sequence[Memory], actor: str) -> answers_forget.
     done = Outcome(roots=tuple(roots), doomed=doomed, removed={**doomed.counts, **removed})
     done.remark = "" if doomed.passages else "too_short"
     return _verify(rooms, done, left)
+
+
+def _forget_questions(rooms: Rooms, doomed: Doomed) -> int:
+    """Take questions that speak of it out of the query log, also those that nobody has written yet."""
+    rooms.uses.flush()
+    rooms.uses.forget_questions()
+    return queries.erase_about(rooms.db, doomed.texts, [memory.seq for memory in doomed.memories], rooms.clock())
 
 
 def _wipe(rooms: Rooms, doomed: Doomed, cause: Cause) -> int:
@@ -219,6 +230,7 @@ def _finish(rooms: Rooms, memory: Memory, given: str) -> answers_forget.Erased:
     texts = (given,) if given != memory.id else ()
     doomed = Doomed(memories=(memory,), texts=texts)
     removed = _scrub_files(rooms, doomed) | _scrub_copies(rooms, doomed)
+    removed["questions"] = _forget_questions(rooms, doomed)
     with rooms.db.write() as c:
         erasure.note_pending(c)
         left = erasure.traces_of(c, doomed)

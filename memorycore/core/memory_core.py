@@ -18,6 +18,7 @@ from memorycore.govern import maintenance, purge, vectors
 from memorycore.llm import open_endpoint
 from memorycore.options import CoreOptions
 from memorycore.search import RecallFilters
+from memorycore.store.queries import Source
 
 BATCH = 64
 
@@ -123,12 +124,14 @@ class MemoryCore:
         log: bool = True,
         revive: bool = True,
         actor: str = "recall",
+        source: Source = "command",
     ) -> answers.Recalled:
         """Search hot and cold, best first.
 
         ``viewer_session`` sees memories of that session too, which nobody else does. ``log`` False leaves no trace of
-        the question (bulk, dry runs). A memory that automation put into the bin and that the question strongly means
-        comes back, as ``actor``'s doing; not without ``revive`` or ``log``, nor with ``explain`` or a look back.
+        the question (bulk, dry runs), nor does ``explain``; ``source`` is by what way it came. A memory that automation
+        put into the bin and that the question strongly means comes back, as ``actor``'s doing; not without ``revive``
+        or ``log``, nor with ``explain`` or a look back.
         """
         return recall.recall(
             self.rooms,
@@ -140,6 +143,7 @@ class MemoryCore:
             log=log,
             revive=revive,
             actor=actor,
+            source=source,
         )
 
     def update(

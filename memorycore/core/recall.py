@@ -7,12 +7,14 @@ from dataclasses import replace
 from memorycore import answers, intake, reply_recall
 from memorycore.core.rooms import Rooms
 from memorycore.domain.memory import WANTED_GONE, Memory
+from memorycore.domain.text import sanitise
 from memorycore.errors import StoreBusy
 from memorycore.lifecycle import revival
 from memorycore.lifecycle.rows import Cause
 from memorycore.search import RecallFilters, SearchRequest, SearchResult
 from memorycore.store import edges, memories
 from memorycore.store import vectors as vector_rows
+from memorycore.store.queries import LONGEST_READ, Query, Source
 
 MOST_REVIVED = 3
 WAIT_MS = 250  # for another writer; a question does not wait longer, and the memory stays where it is
@@ -29,10 +31,12 @@ def recall(  # noqa: PLR0913 the question, and what shapes its answer
     log: bool,
     revive: bool,
     actor: str,
+    source: Source,
 ) -> answers.Recalled:
     """Search hot and cold, best first."""
     rooms.touch()
     wanted = filters or RecallFilters()
+    noted = log and not explain
     request = SearchRequest(
         namespaces=rooms.namespaces,
         top_k=top_k,
@@ -49,8 +53,10 @@ def recall(  # noqa: PLR0913 the question, and what shapes its answer
     with rooms.db.read() as c:
         found = memories.by_seq(c, [hit.seq for hit in result.hits], rooms.namespaces)
         waiting = vector_rows.waiting(c, rooms.namespaces)
-    if log and rooms.options.activity_log and result.hits:
-        rooms.uses.note([hit.seq for hit in result.hits])
+    if noted and rooms.options.activity_log and query.strip():
+        said = sanitise(query[:LONGEST_READ])
+        asked = Query(text=said, at=rooms.clock(), source=source, session_id=request.viewer_session)
+        rooms.uses.note([hit.seq for hit in result.hits], asked)
     beside = reply_recall.Beside(
         revived=revived,
         in_bin=tuple(item.id for item in binned if item.trash_reason in WANTED_GONE),

@@ -21,7 +21,7 @@ from memorycore.options import CoreOptions
 from memorycore.search import LivingIndex, RecallFilters, SearchRequest, SearchResult, search
 from memorycore.search.neighbours import Scout
 from memorycore.store import erasure, open_database, upkeep
-from memorycore.store.uses import Uses
+from memorycore.store.uses import LogRules, Uses
 
 MOST_RESULTS = 1_000
 
@@ -33,6 +33,13 @@ def utc_now() -> datetime:
 def new_id() -> str:
     """A UUIDv7: unique without asking anybody, and in the order of time."""
     return str(uuid7())
+
+
+def _log_rules(options: CoreOptions) -> LogRules | None:
+    """What of questions may be kept; None: nothing."""
+    if not options.activity_log:
+        return None
+    return LogRules(gate=intake.as_logged, days=options.budget.log_days, kb=options.budget.log_kb)
 
 
 class Rooms:
@@ -76,7 +83,7 @@ class Rooms:
             clock=clock,
             new_id=new_id,
         )
-        self.uses = Uses(self.db, clock, later=long_lived)
+        self.uses = Uses(self.db, clock, namespace=options.namespace, log=_log_rules(options), later=long_lived)
         self.background = Background(prepare=self._prepare, work=self._work) if long_lived else None
 
     def start(self) -> None:

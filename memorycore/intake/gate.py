@@ -5,12 +5,15 @@ from hashlib import sha256
 from typing import Literal
 
 from memorycore.domain import gates
+from memorycore.domain.cut import beginning
 from memorycore.domain.gates import Finding, instructions, noise, personal, secrets
 from memorycore.domain.memory import Draft
 from memorycore.domain.routing import Reason
 from memorycore.domain.text import entry_hash
 from memorycore.options import GateOptions
+from memorycore.store import queries
 
+LONGEST_LOGGED = 1_000
 GateAction = Literal["masked", "redacted", "kept", "refused", "quarantined", "untrusted"]
 
 
@@ -48,6 +51,16 @@ def clean_name(name: str, options: GateOptions) -> str:
     """As ``clean``, for what tells one thing from another: two names that are masked stay two."""
     masked = clean(name, options) if name else ""
     return masked if masked == name else f"{masked} {sha256(name.encode()).hexdigest()[:12]}"
+
+
+def as_logged(question: str) -> str:
+    """What the query log keeps of a question: its beginning, never a secret, never personal data, whatever is set."""
+    head = question[: queries.LONGEST_READ].strip()
+    found = (*secrets.find(head), *personal.find(head))
+    # Masked before it is cut: half of a value may not be recognised.
+    end = max([LONGEST_LOGGED, *(finding.end for finding in found if finding.start < LONGEST_LOGGED)])
+    masked = gates.mask(head[: end + 1], [finding for finding in found if finding.start <= end])
+    return beginning(masked, LONGEST_LOGGED)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
+from memorycore.domain.telling import small_words
 from memorycore.domain.text import fold, query_tokens, sanitise
 
 MOST_WORDS = 48
@@ -61,7 +62,7 @@ class Question:
 
     def single_characters(self) -> tuple[str, ...]:
         """Its CJK characters one by one, for when pairs find too little."""
-        small = _small_words()
+        small = small_words()
         return tuple(
             word
             for word in query_tokens(self.text, singles=True)
@@ -74,7 +75,7 @@ def read_question(text: str) -> Question:
     clean = sanitise(text).strip()
     folded = fold(clean)
     tokens = query_tokens(clean)
-    telling = [word for word in tokens if word not in _small_words()]
+    telling = [word for word in tokens if word not in small_words()]
     compounds = [" ".join(query_words(match.group())) for match in _COMPOUND.finditer(folded)]
     years, months = _times_named(folded)
     return Question(
@@ -105,13 +106,6 @@ def _times_named(folded: str) -> tuple[frozenset[int], frozenset[int]]:
     months |= {number for number, name in enumerate(_months(), 1) if name.search(folded)}
     months |= {number for number, name in enumerate(_CHINESE_MONTHS, 1) if re.search(f"(?<!十){name}", folded)}
     return frozenset(int(year) for year in _YEAR.findall(folded)), frozenset(months)
-
-
-@cache
-def _small_words() -> frozenset[str]:
-    text = (_PLACE / "stopwords.toml").read_text(encoding="utf-8")
-    by_language: dict[str, str] = tomllib.loads(text)["words"]
-    return frozenset(fold(word) for words in by_language.values() for word in words.split())
 
 
 @cache

@@ -82,6 +82,7 @@ def recall(core: "MemoryCore", ask: asks.Recall, caller: Caller) -> Answer:
         viewer_session=ask.session_id or caller.session_id,
         explain=ask.explain,
         actor=caller.actor,
+        source="tool",
     )
     answer = predecessor.recalled(found)
     return {**answer, "results": [_without_own_name(item, caller) for item in answer["results"]]}

@@ -15,7 +15,7 @@ import apsw
 
 from memorycore.domain.memory import Memory
 from memorycore.domain.text import norm_hash
-from memorycore.store import memories, traces
+from memorycore.store import memories, queries, traces
 from memorycore.store.database import Database, driver_errors
 from memorycore.store.statements import all_rows, first_row, only_row, sql
 
@@ -271,6 +271,8 @@ def erase_in_copy(path: Path, doomed: Doomed, namespaces: Sequence[str]) -> int:
         delete_rows(c, rows)
         blank_passages(c, doomed, doomed.passages, namespaces)
         blank_evidence(c, doomed, namespaces)
+        if "query_log" in _tables(c):
+            queries.drop(c, queries.about(c, doomed.texts, [seq for seq, _ in rows])[0])
         rebuild_words(c)
         blank_vector_index(c)
         c.execute("COMMIT")

@@ -13,3 +13,63 @@ INSERT INTO hot_standing (
     weighed_at = excluded.weighed_at, touched_at = excluded.touched_at, resident_until = excluded.resident_until,
     weight = excluded.weight, pointer = excluded.pointer, retired_at = excluded.retired_at,
     restored_at = excluded.restored_at, compared = excluded.compared;
+
+-- name: note_query
+INSERT INTO query_log (namespace, at, query, source, session_id)
+VALUES (:namespace, :at, :query, :source, :session_id);
+
+-- name: queries_after
+SELECT id, at, query, source, session_id FROM query_log
+WHERE namespace = :namespace AND id > :after ORDER BY id LIMIT :limit;
+
+-- name: count_queries
+SELECT count(*), min(at) FROM query_log WHERE namespace = :namespace;
+
+-- name: drop_queries_of
+DELETE FROM query_log WHERE namespace = :namespace;
+
+-- name: drop_old_queries (all namespaces: the log is bounded as a whole)
+DELETE FROM query_log WHERE at < :before;
+
+-- name: settle_queries (all namespaces: what a clock that ran ahead has noted counts as asked now)
+UPDATE query_log SET at = :now WHERE at > :now;
+
+-- name: size_of_queries (all namespaces: the log is bounded as a whole)
+SELECT coalesce(sum(octet_length(query) + :row_bytes), 0) FROM query_log;
+
+-- name: drop_first_queries (all namespaces: the log is bounded as a whole)
+DELETE FROM query_log WHERE id <= (
+    SELECT min(id) FROM (
+        SELECT id, sum(octet_length(query) + :row_bytes) OVER (ORDER BY id) AS size FROM query_log
+    ) WHERE size >= :excess
+);
+
+-- name: all_queries (all namespaces: whoever asked for an erased text, its words go)
+SELECT id, query FROM query_log WHERE id > :after ORDER BY id;
+
+-- name: word_elsewhere (all namespaces: only the fact leaves)
+SELECT 1 FROM memory_text WHERE memory_text MATCH :match AND rowid NOT IN (SELECT value FROM json_each(:seqs)) LIMIT 1;
+
+-- name: drop_queries (all namespaces: whoever asked for an erased text, its words go)
+DELETE FROM query_log WHERE id IN (SELECT value FROM json_each(:numbers));
+
+-- name: progress
+SELECT value, at FROM progress WHERE namespace = :namespace AND name = :name;
+
+-- name: put_progress
+INSERT INTO progress (namespace, name, value, at) VALUES (:namespace, :name, :value, :at)
+ON CONFLICT (namespace, name) DO UPDATE SET value = excluded.value, at = excluded.at;
+
+-- name: session_seen
+INSERT INTO host_session (namespace, session_id, started_at, seen_at) VALUES (:namespace, :session_id, :now, :now)
+ON CONFLICT (namespace, session_id) DO UPDATE SET seen_at = excluded.seen_at;
+
+-- name: session_ended
+DELETE FROM host_session WHERE namespace = :namespace AND session_id = :session_id;
+
+-- name: sweep_sessions (all namespaces: whoever dies leaves its row)
+DELETE FROM host_session WHERE seen_at NOT BETWEEN :since AND :until;
+
+-- name: running_session
+SELECT 1 FROM host_session
+WHERE namespace = :namespace AND seen_at BETWEEN :since AND :until LIMIT 1;
