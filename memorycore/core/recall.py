@@ -37,13 +37,16 @@ def recall(  # noqa: PLR0913 the question, and what shapes its answer
     rooms.touch()
     wanted = filters or RecallFilters()
     noted = log and not explain
+    may_return = noted and revive and not wanted.looks_back
     request = SearchRequest(
         namespaces=rooms.namespaces,
         top_k=top_k,
         filters=replace(wanted, session_id=intake.clean_name(wanted.session_id, rooms.options.gates)),
         viewer_session=intake.clean_name(viewer_session, rooms.options.gates),
         explain=explain,
-        seeks_bin=log and revive and not explain and not wanted.looks_back,
+        seeks_bin=may_return,
+        tells_strong=may_return,
+        strong_score=rooms.options.budget.strong_score,
     )
     result = rooms.search(query, request)
     binned = result.binned

@@ -1,9 +1,4 @@
-"""What a question finds in the recycle bin: memories that it means so clearly that they should not be there.
-
-A model's strong threshold is exceeded by one in a hundred unrelated pairs, and a bin holds hundreds. So it takes
-likeness above it and half of the question's words, or twice that likeness, or all of the words; on the public sets
-five of six such finds are right, and a question that nothing answers finds nothing.
-"""
+"""What a question finds in the recycle bin: memories that it means so clearly that they should not be there."""
 
 from __future__ import annotations
 
@@ -12,6 +7,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from memorycore.domain.text import fold, norm_hash
+from memorycore.search.strong import is_meant
 from memorycore.store import memories
 from memorycore.store.statements import all_rows, first_row
 
@@ -29,9 +25,6 @@ if TYPE_CHECKING:
 MOST_FOUND = 8
 MOST_LOOKED_AT = 32
 MOST_PLACES = 2_000
-LEAST_WORDS = 2  # one word alone says too little, if no model knows what it means
-SHARE_OF_WORDS = 0.5
-BEYOND_DOUBT = 2.0
 EXACTLY = 100.0  # the text itself is asked for
 
 
@@ -47,13 +40,8 @@ def strongly_meant(
     meant: dict[int, float] = {}
     for seq in scores.keys() | held.keys():
         likeness = scores.get(seq, 0.0) / strong if strong else 0.0
-        share = held.get(seq, 0) / len(question.words)
-        if (
-            likeness >= BEYOND_DOUBT
-            or (likeness >= 1 and share >= SHARE_OF_WORDS)
-            or (share == 1 and len(question.words) >= LEAST_WORDS)
-        ):
-            meant[seq] = likeness + share
+        if is_meant(likeness=likeness, held=held.get(seq, 0), asked=len(question.words)):
+            meant[seq] = likeness + held.get(seq, 0) / len(question.words)
     likeliest = sorted(meant, key=lambda seq: (-meant[seq], seq))[:MOST_LOOKED_AT]
     found = memories.select(
         c, "binned_by_seq", namespaces=spaces, seqs=json.dumps(likeliest), norm_hash=norm_hash(question.text)

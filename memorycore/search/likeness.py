@@ -15,6 +15,8 @@ from memorycore.store.statements import all_rows
 from memorycore.store.vectors import known_fingerprint
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import apsw
 
     from memorycore.domain.scoring import Floats, Mask, Tuning
@@ -116,6 +118,16 @@ class Likeness:
             now = [math.nan if seq in self._rows.reworded else found.get(seq, math.nan) for seq in seqs]
             raw = np.array(now, dtype=np.float32)
         return scoring.meaning(raw, self._calibration.floor, self._tuning)
+
+    def plainly(self, seqs: Sequence[int], strong: float | None) -> tuple[dict[int, float], float]:
+        """Scores of these memories (seq) as the strong threshold is measured, without the lifts of a ranking; and it.
+
+        ``strong``: a threshold in place of the model's own. Nothing and 0 without a question's vector.
+        """
+        if self._vector is None or self._asked.vector is None:
+            return {}, 0.0
+        scores = likeness_of(self._c, self._asked.vector, seqs, self._fingerprint_id, self._calibration)
+        return scores, self._calibration.strong if strong is None else strong
 
     def archived(self) -> tuple[dict[int, float], float]:
         """Superseded and binned memories (seq) that the question strongly means, with their scores; and the threshold.

@@ -16,6 +16,7 @@ from memorycore.search.question import read_question
 from memorycore.search.request import SearchResult
 from memorycore.search.rows import Rows
 from memorycore.search.same import looked_at, one_of_each
+from memorycore.search.strong import meant
 from memorycore.search.vectors import best_rows
 from memorycore.search.weighing import Sought, best_hits, weigh
 from memorycore.search.words import look_up
@@ -63,16 +64,20 @@ def search(  # noqa: PLR0913 the parts that a core has, each named by its caller
         return SearchResult()
     tuning = Tuning() if vector_weight is None else replace(Tuning(), vector_weight=vector_weight)
     asked = ask_model(question, embedding, wait_s=PATIENT_WAIT_S if index is None else WAIT_S)
+    hits: tuple[Hit, ...] = ()
+    strong: frozenset[int] = frozenset()
     binned: list[Memory] = []
     with db.read() as c, _rows(c, index, request) as rows:
         like = Likeness(c, asked, rows, index=index, tuning=tuning)
-        hits = _answer(c, asked, rows, like=like, request=request, now=now, tuning=tuning) if len(rows) else ()
+        if len(rows):
+            hits, strong = _answer(c, asked, rows, like=like, request=request, now=now, tuning=tuning)
         if request.seeks_bin:
             binned = strongly_meant(c, asked.question, like, request=request, now=now)
     if index is None and asked.calibration is not None:
         vector_index.catch_up(db, asked.fingerprint, asked.calibration)
     return SearchResult(
         hits=hits,
+        strong=strong,
         binned=tuple(binned),
         degraded=(asked.why,) if asked.why else (),
         took_ms=(time.perf_counter() - started) * 1_000,
@@ -102,7 +107,8 @@ def _answer(  # noqa: PLR0913 what one question is answered from
     request: SearchRequest,
     now: datetime,
     tuning: Tuning,
-) -> tuple[Hit, ...]:
+) -> tuple[tuple[Hit, ...], frozenset[int]]:
+    """The hits, and which of them are strongly meant."""
     import numpy as np
 
     seen = rows.visible(request, now)
@@ -113,11 +119,12 @@ def _answer(  # noqa: PLR0913 what one question is answered from
     named = exact.find(c, asked.question, rows, allowed)
     chosen = np.unique(np.concatenate([best_rows(share, allowed, count), like.best(allowed, count), *named.values()]))
     if not len(chosen) and not request.also:
-        return ()
+        return (), frozenset()
     sought = Sought(
         c=c, question=asked.question, rows=rows, words=words, named=named, like=like, request=request, now=now,
         tuning=tuning,
     )  # fmt: skip
     best = best_hits(sought, weigh(sought, chosen), most=looked_at(request.top_k))
     best = best[: request.top_k] if request.every_wording else one_of_each(sought, best, request.top_k)
-    return tuple(beside_their_opposites(sought, with_named(sought, best, allowed), allowed))
+    hits = tuple(beside_their_opposites(sought, with_named(sought, best, allowed), allowed))
+    return hits, meant(sought, hits) if request.tells_strong else frozenset[int]()

@@ -42,6 +42,7 @@ class SearchRequest:
     ``viewer_session``: the session that asks; memories of one session only are shown to it alone. ``also``: ids of
     memories that are shown if they may be, however they rank. ``seeks_bin``: look into the bin for what is strongly
     meant. ``every_wording``: memories that say the same are all results, for somebody who has to choose one.
+    ``tells_strong``: say which results are strongly meant, by ``strong_score`` or else the model's own threshold.
     """
 
     namespaces: tuple[str, ...]
@@ -52,6 +53,8 @@ class SearchRequest:
     also: tuple[str, ...] = ()
     seeks_bin: bool = False
     every_wording: bool = False
+    tells_strong: bool = False
+    strong_score: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,10 +88,12 @@ class Hit:
 class SearchResult:
     """Hits best first. ``degraded``: codes of channels that were down. Times in milliseconds.
 
-    ``binned``: memories in the bin that the question strongly means.
+    ``strong``: the results (seq) that the question strongly means, when that was asked; ``binned``: memories in the
+    bin that it strongly means.
     """
 
     hits: tuple[Hit, ...] = ()
+    strong: frozenset[int] = frozenset()
     binned: tuple[Memory, ...] = ()
     degraded: tuple[str, ...] = ()
     took_ms: float = 0.0

@@ -1,0 +1,54 @@
+"""Which memories a question means strongly: not only near to it, but asked for.
+
+A model's strong threshold is exceeded by one in a hundred unrelated pairs, and a store holds hundreds. So it takes
+likeness above it and half of the question's words, or twice that likeness, or all of the words; on the public sets
+five of six such finds are right, and a question that nothing answers finds nothing.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from memorycore.search.request import Hit
+    from memorycore.search.weighing import Sought
+
+MOST_JUDGED = 50
+LEAST_WORDS = 2  # one word alone says too little, if no model knows what it means
+SHARE_OF_WORDS = 0.5
+BEYOND_DOUBT = 2.0
+
+
+def is_meant(*, likeness: float, held: int, asked: int) -> bool:
+    """Whether a question means a memory.
+
+    ``likeness`` in terms of the model's strong threshold; ``held`` of the ``asked`` words of the question are in it.
+    """
+    share = held / asked if asked else 0.0
+    return (
+        likeness >= BEYOND_DOUBT or (likeness >= 1 and share >= SHARE_OF_WORDS) or (share == 1 and asked >= LEAST_WORDS)
+    )
+
+
+def meant(sought: Sought, hits: Sequence[Hit]) -> frozenset[int]:
+    """The hits (seq) that the question strongly means, or names."""
+    looked_at = [hit for hit in hits if not hit.weak][:MOST_JUDGED]
+    if not looked_at:
+        return frozenset()
+    seqs = [hit.seq for hit in looked_at]
+    places = [int(sought.rows.find([seq])[0]) for seq in seqs]
+    named = {int(row) for how in ("name", "pointer") if how in sought.named for row in sought.named[how]}
+    scores, threshold = sought.like.plainly(seqs, sought.request.strong_score)
+    words = set(sought.question.words)
+    return frozenset(
+        seq
+        for seq, row in zip(seqs, places, strict=True)
+        if row in named
+        or is_meant(
+            likeness=scores.get(seq, 0.0) / threshold if threshold else 0.0,
+            held=len(words.intersection(sought.words.held_by(row))),
+            asked=len(words),
+        )
+    )
