@@ -6,7 +6,7 @@ whatever differs and stands in no open intent was done by somebody else.
 """
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cache, lru_cache
@@ -15,17 +15,19 @@ import apsw
 from rapidfuzz import fuzz
 
 from memorycore.domain.memory import Memory, Policy
+from memorycore.domain.retention import DAY, Standing, fresh
 from memorycore.domain.routing import Routing, route
 from memorycore.domain.text import entry_hash, fold, holds_lines, norm_hash
+from memorycore.govern import pointers
 from memorycore.govern.recover import finish, recover
 from memorycore.hot.files import Contents
 from memorycore.hot.sidecar import EntryMeta
 from memorycore.hot.tier import HotTier
 from memorycore.intake import Shown, as_data, as_kept
-from memorycore.lifecycle import rows
+from memorycore.lifecycle import hot, rows
 from memorycore.lifecycle.rows import Cause
 from memorycore.options import GateOptions
-from memorycore.store import Database, intents, memories, vectors
+from memorycore.store import Database, all_rows, intents, memories, standing, vectors
 from memorycore.store.intents import Intent
 from memorycore.store.memories import to_ms
 
@@ -39,29 +41,37 @@ MOST_COMPARED = 5_000_000_000  # half a second: about 400 entries that became 40
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reconciled:
-    """Counts of one pass. ``emptied``: the file lost all of several entries at once, which looks like damage."""
+    """Counts of one pass.
+
+    ``emptied``: the file lost all of several entries at once, which looks like damage. ``pointers`` that went, came or
+    were worded anew.
+    """
 
     added: int = 0
     edited: int = 0
     removed: int = 0
     finished: int = 0
     emptied: int = 0
+    pointers: int = 0
 
     @property
     def changed(self) -> bool:
-        return bool(self.added or self.edited or self.removed or self.finished or self.emptied)
+        return bool(self.added or self.edited or self.removed or self.finished or self.emptied or self.pointers)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HostChanges:
-    """What somebody else did to a file: new texts, vanished rows, and rows whose wording changed."""
+    """What somebody else did to a file: new texts, vanished rows, and rows whose wording changed.
+
+    Of a stub, what vanished is its pointer, and what it was worded into becomes its text.
+    """
 
     added: tuple[str, ...]
     removed: tuple[Memory, ...]
     edited: tuple[tuple[Memory, str], ...]
 
 
-def compare(
+def compare(  # noqa: PLR0913 two sides, and what is known of a text beside its words
     entries: Sequence[str],
     known: Sequence[Memory],
     under_way: Sequence[Intent],
@@ -69,17 +79,18 @@ def compare(
     is_cold: Callable[[str], bool] = lambda _: False,
     is_of: Callable[[Memory, str], bool | None] = lambda _memory, _text: None,
     as_known: Callable[[str], str] = str,
+    settled: Collection[str] = (),
 ) -> HostChanges:
     """Diff a file against the rows by hash, leaving out every text of a change that is under way.
 
     One removed and one added text about the same subject are an edit; pairs are taken best first, each text once.
     ``is_cold`` tells a text that a cold memory has already: that one comes back, and no other takes its words.
     ``is_of`` knows of some texts whether they are a memory's, whatever their words are; of others it says None.
-    ``as_known`` gives a text as rows know it, masked.
+    ``as_known`` gives a text as rows know it, masked. ``settled``: hashes of entries that were looked at already.
     """
     changing = {intent.memory_id for intent in under_way}
     ours = {entry_hash(text) for intent in under_way for text in intent.texts()}
-    ours |= {memory.entry_key for memory in known if memory.id in changing}
+    ours |= {memory.entry_key for memory in known if memory.id in changing} | set(settled)
     in_file = {entry_hash(text): text for text in entries}
     in_rows = {memory.entry_key: memory for memory in known}
     added = [text for key, text in in_file.items() if key not in in_rows and key not in ours]
@@ -158,9 +169,10 @@ def reconcile(
         row = intents.find_tier(c, tier.namespace, tier.directory, tier.target)
         is_known = row is not None and row.file_sha == contents.sha256
         is_known = is_known and not intents.open_intents(c, tier.namespace, tier.id)
+        is_known = is_known and not _without_standing(c, tier)
     if is_known:
         if contents.unstamped:
-            _stamp(db, tier, now)
+            hot.restamp(db, tier, now)
         return Reconciled()
     tier.settle()
     with db.write() as c:
@@ -170,24 +182,58 @@ def reconcile(
         if first:
             tier.keep_first_state(now)
         unfinished = recover(c, tier, contents.entries, new_id=new_id, now=now)
-        under_way = intents.open_intents(c, tier.namespace, tier.id)
-        known = memories.select(c, "hot_memories", namespace=tier.namespace, hot_tier=tier.id)
-        as_known = _masked(gates)
-        changes = compare(
-            contents.entries,
-            known,
-            under_way,
-            is_cold=lambda text: _cold_memory(c, tier, as_known(text)) is not None,
-            is_of=_ownership(c, contents),
-            as_known=as_known,
-        )
         this = Pass(contents=contents, new_id=new_id, now=now, first=first, gates=gates)
-        done = _apply(c, tier, changes, this)
+        done = _follow(c, tier, this)
+        stood = _stand(c, tier, this)
         intents.set_file_sha(c, tier.id, contents.sha256)
     finish(db, tier, unfinished, Cause(actor=ACTOR, at=now, reason="recovered"))
-    if done.changed or first:
-        _stamp(db, tier, now)
+    if done.changed or first or stood:
+        hot.restamp(db, tier, now)
     return replace(done, finished=unfinished.count)
+
+
+def _follow(c: apsw.Connection, tier: HotTier, this: "Pass") -> Reconciled:
+    """Let the rows follow the file, whatever is under way left out."""
+    contents, as_known = this.contents, _masked(this.gates)
+    under_way = intents.open_intents(c, tier.namespace, tier.id)
+    known = memories.select(c, "file_memories", namespace=tier.namespace, hot_tier=tier.id)
+    found = pointers.look(c, tier, _seen(contents, known, under_way, as_known))
+    ownership = _ownership(c, contents)
+
+    def is_of(memory: Memory, text: str) -> bool | None:
+        of_pointer = found.is_of(memory, text)
+        return ownership(memory, text) if of_pointer is None else of_pointer
+
+    changes = compare(
+        contents.entries,
+        known,
+        under_way,
+        is_cold=lambda text: _cold_memory(c, tier, as_known(text)) is not None,
+        is_of=is_of,
+        as_known=as_known,
+        settled=found.settled,
+    )
+    pointers.apply(c, tier, found, Cause(actor=ACTOR, at=this.now))
+    for memory, text in found.returned:
+        _take_in(c, tier, memory, as_kept(text, this.gates), Cause(actor=ACTOR, at=this.now, reason="host_added"))
+    done = _apply(c, tier, changes, this)
+    return replace(done, added=done.added + len(found.returned), pointers=done.pointers + found.count)
+
+
+def _seen(
+    contents: Contents, known: Sequence[Memory], under_way: Sequence[Intent], as_known: Callable[[str], str]
+) -> pointers.Seen:
+    """What of a look at the file is about pointers: nothing that somebody is changing."""
+    changing = {intent.memory_id for intent in under_way}
+    ours = {entry_hash(text) for intent in under_way for text in intent.texts()}
+    ours |= {memory.entry_key for memory in known}
+    return pointers.Seen(
+        stubs=[memory for memory in known if memory.residence == "stub" and memory.id not in changing],
+        present=frozenset(map(entry_hash, contents.entries)),
+        new=[text for text in contents.entries if entry_hash(text) not in ours],
+        sidecar=contents.sidecar,
+        as_known=as_known,
+    )
 
 
 def _masked(gates: GateOptions) -> Callable[[str], str]:
@@ -216,13 +262,6 @@ def _ownership(c: apsw.Connection, contents: Contents) -> Callable[[Memory, str]
     return is_of
 
 
-def _stamp(db: Database, tier: HotTier, now: datetime) -> None:
-    with db.read() as c:
-        known = memories.select(c, "hot_memories", namespace=tier.namespace, hot_tier=tier.id)
-    if known:  # else there may be no folder either, and a look makes none
-        tier.stamp(known, now)
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pass:
     """One look at the file, and what applying its changes needs beside the rows."""
@@ -240,22 +279,59 @@ def _apply(c: apsw.Connection, tier: HotTier, changes: HostChanges, this: Pass) 
         kept = as_kept(text, this.gates)
         routing = _routing(kept, tier)
         fields = {"kind": routing.kind, "policy": routing.policy, "protected": routing.protected, **_of_entry(kept)}
-        rows.revise(c, memory, fields, replace(cause, reason="host_edited"))
+        edited = replace(cause, reason="host_edited")
+        # Whoever words a pointer into a rule means the rule, and has it in the file.
+        inside = memory if memory.residence == "hot" else rows.move(c, memory, "hot", edited, tier=tier)
+        rows.revise(c, inside, fields, edited)
     for text in changes.added:
         _adopt(c, tier, text, this)
     # An empty file where several entries were known is what a crash of another writer leaves behind, and a file that is
     # gone was moved or not mounted. The texts stay active in the cold tier, so that nothing is forgotten for it.
     emptied = not this.contents.entries and (len(changes.removed) > 1 or not this.contents.exists)
-    for memory in changes.removed:
+    stubs = [memory for memory in changes.removed if memory.residence == "stub"]
+    texts = [memory for memory in changes.removed if memory.residence != "stub"]
+    for memory in texts:
         if emptied:
-            rows.move(c, memory, "cold", replace(cause, reason="file_emptied"))
+            rows.move(c, memory, "cold", replace(cause, reason=rows.FILE_EMPTIED))
         else:
             rows.trash(c, memory, replace(cause, reason="host_removed"))
+    pointers.drop(c, stubs, cause)
     return Reconciled(
         added=len(changes.added),
         edited=len(changes.edited),
-        removed=0 if emptied else len(changes.removed),
-        emptied=len(changes.removed) if emptied else 0,
+        removed=0 if emptied else len(texts),
+        emptied=len(texts) if emptied else 0,
+        pointers=len(stubs),
+    )
+
+
+def _without_standing(c: apsw.Connection, tier: HotTier) -> list[int]:
+    found = all_rows(c, "lacks_standing", {"namespace": tier.namespace, "hot_tier": tier.id})
+    return [int(seq) for (seq,) in found]
+
+
+def _stand(c: apsw.Connection, tier: HotTier, this: Pass) -> bool:
+    """Write down how entries stand that nobody has a standing of: as their sidecar says, else as new."""
+    seqs = _without_standing(c, tier)
+    for memory in memories.by_seq(c, seqs, (tier.namespace,)).values():
+        meta = this.contents.sidecar.entries.get(memory.entry_key)
+        standing.put(c, tier.namespace, memory.seq, _as_stamped(meta, tier, this))
+    return bool(seqs)
+
+
+def _as_stamped(meta: EntryMeta | None, tier: HotTier, this: Pass) -> Standing:
+    """How an entry stands by its sidecar; at first contact it stays as long as a new one."""
+    new = fresh(this.now, resident_days=tier.resident / DAY)
+    if meta is None:
+        return new
+    until = None if this.first else meta.resident_until
+    weighed = min(meta.weight_at or meta.written_at, this.now)
+    return replace(
+        new,
+        weight=new.weight if meta.weight is None else meta.weight,
+        weighed_at=weighed,
+        touched_at=min(max(meta.last_active_at or weighed, weighed), this.now),
+        resident_until=min(until or new.resident_until, new.resident_until),
     )
 
 
@@ -265,9 +341,7 @@ def _adopt(c: apsw.Connection, tier: HotTier, text: str, this: Pass) -> None:
     kept = as_kept(text, this.gates)
     cold = _cold_memory(c, tier, kept.content)
     if cold is not None:
-        if cold.content != kept.content or kept.flags:  # the file decides the wording
-            cold = rows.revise(c, cold, _of_entry(kept), cause)
-        rows.move(c, cold, "hot", cause, tier=tier)
+        _take_in(c, tier, cold, kept, cause)
         return
     binned = memories.select(c, "binned_by_norm_hash", namespace=tier.namespace, norm_hash=norm_hash(text))
     if binned and binned[0].content == text and not kept.flags:
@@ -275,6 +349,13 @@ def _adopt(c: apsw.Connection, tier: HotTier, text: str, this: Pass) -> None:
         return
     new = rows.add(c, _row_of(c, text, kept, tier, this), cause)
     vectors.queue_job(c, tier.namespace, new.seq, to_ms(this.now) or 0)
+
+
+def _take_in(c: apsw.Connection, tier: HotTier, memory: Memory, kept: Shown, cause: Cause) -> None:
+    """Let a memory that is outside be hot, in the words that stand in the file."""
+    inside = rows.move(c, memory, "hot", cause, tier=tier)
+    if inside.content != kept.content or kept.flags:
+        rows.revise(c, inside, _of_entry(kept), cause)
 
 
 def _cold_memory(c: apsw.Connection, tier: HotTier, text: str) -> Memory | None:
@@ -294,11 +375,13 @@ def _of_entry(kept: Shown) -> dict[str, object]:
 def _row_of(c: apsw.Connection, text: str, kept: Shown, tier: HotTier, this: Pass) -> Memory:
     # A sidecar of another machine, of a lost database or of the predecessor knows more than the text alone.
     routing = _routing(kept, tier)
-    meta = this.contents.sidecar.entries.get(entry_hash(text)) or EntryMeta(
-        type="rule" if routing.policy in RULES else "state",
-        written_at=this.now,
-        origin="legacy" if this.first else "hermes",
-    )
+    meta = this.contents.sidecar.entries.get(entry_hash(text))
+    if meta is None or meta.type == "stub":  # a pointer to what is not here is a text like any other
+        meta = EntryMeta(
+            type="rule" if routing.policy in RULES else "state",
+            written_at=this.now,
+            origin="legacy" if this.first else "hermes",
+        )
     written = min(meta.written_at, this.now)
     return Memory(
         id=meta.id if meta.id and not memories.id_taken(c, meta.id) else this.new_id(),

@@ -8,6 +8,7 @@ finishes or withdraws it. Each function here does (2) and (3); ``begin`` is (1),
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Any
 
 import apsw
@@ -19,7 +20,7 @@ from memorycore.hot.document import why_not_hot
 from memorycore.hot.tier import HotTier, Written
 from memorycore.lifecycle import relations, rows
 from memorycore.lifecycle.rows import Cause
-from memorycore.store import Database, first_row, intents, memories
+from memorycore.store import Database, first_row, intents, memories, standing
 from memorycore.store.intents import Intent, Operation
 from memorycore.store.memories import to_ms
 
@@ -289,6 +290,15 @@ def _withdrawn_on_failure(db: Database, begun: Begun) -> Generator[None]:
         with db.write() as c:
             intents.end(c, begun.intent)
         raise
+
+
+def restamp(db: Database, tier: HotTier, now: datetime) -> None:
+    """Bring the sidecar of a file up to the rows and how they stand."""
+    with db.read() as c:
+        known = memories.select(c, "file_memories", namespace=tier.namespace, hot_tier=tier.id)
+        standings = standing.by_seq(c, tier.namespace, [memory.seq for memory in known])
+    if known:  # else there may be no folder either, and a look makes none
+        tier.stamp(known, now, standings)
 
 
 def is_taken(c: apsw.Connection, tier: HotTier, memory: Memory, text: str) -> bool:

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from memorycore import messages
-from memorycore.domain.memory import Draft
+from memorycore.domain.memory import TARGETS, Draft
 from memorycore.errors import Conflict, NotFound, Unwritable
-from memorycore.options import CoreOptions, HotLimit
+from memorycore.options import BudgetOptions, CoreOptions, HotLimit, thresholds_of
 from tests.command_line import CommandLine
 from tests.homes import Home, fact, rule
 
@@ -18,7 +18,11 @@ NOTES = "".join(f"## Part {number}\n- the {number}th thing that an editor wrote 
 
 
 def roomy(home: Home, chars: int = 20_000) -> CoreOptions:
-    return replace(home.options, hot_limits={"memory": HotLimit(chars=chars), "user": HotLimit(chars=chars)})
+    return replace(
+        home.options,
+        hot_limits=dict.fromkeys(TARGETS, HotLimit(chars=chars)),
+        thresholds=dict.fromkeys(TARGETS, thresholds_of(chars)),
+    )
 
 
 def append(path: Path, text: str) -> None:
@@ -210,7 +214,7 @@ def test_a_list_that_we_wrote_as_one_entry_is_no_note_of_headings(tmp_path: Path
 
 def test_what_found_no_room_is_counted_where_people_look(tmp_path: Path) -> None:  # IL-034
     home = Home(tmp_path)
-    home.options = roomy(home, 200)
+    home.options = replace(roomy(home, 200), budget=BudgetOptions(enabled=False))  # nothing makes room
     with home.core() as core:
         answers = [core.remember(rule(number), actor="test") for number in range(9)]
         assert [answer["status"] for answer in answers[4:]] == ["cold_stored_fallback"] * 5
@@ -224,8 +228,9 @@ def test_what_found_no_room_is_counted_where_people_look(tmp_path: Path) -> None
 
 
 def test_the_doctor_names_them_too_with_what_to_do(mc: CommandLine) -> None:  # IL-006, IL-025, IL-034
+    small = {"MEMORYCORE_CHAR_LIMIT_MEMORY": "200", "MEMORYCORE_RULE_BUDGET_ENABLED": "0"}
     for number in range(9):
-        mc("store", rule(number).content, "--target", "memory", MEMORYCORE_CHAR_LIMIT_MEMORY="200")
+        mc("store", rule(number).content, "--target", "memory", **small)
     mc.write_hot("USER.md", NOTES[:3_000].encode("utf-8")).chmod(0o400)
     found = {check["code"]: check for check in mc("doctor", "--json").answer["checks"]}
     assert found["held_back"]["facts"]["count"] == 5

@@ -41,6 +41,18 @@ WHERE m.namespace = :namespace AND m.hot_tier = :hot_tier AND m.residence = 'hot
     WHERE o.namespace = :namespace AND o.hot_tier = :hot_tier AND o.residence = 'stub' AND o.state = 'active'
   );
 
+-- name: pointers_in_use
+-- Pointers of active memories of a hot file, of those that stand and of those that once stood; the best owner last.
+SELECT m.seq, s.pointer FROM memory m JOIN hot_standing s ON s.memory_seq = m.seq
+WHERE m.namespace = :namespace AND m.hot_tier = :hot_tier AND m.state = 'active' AND s.pointer <> ''
+ORDER BY m.residence = 'stub', m.residence = 'hot', s.retired_at;
+
+-- name: lacks_standing
+-- Memories of a hot file that nobody knows how they stand.
+SELECT m.seq FROM memory m
+WHERE m.namespace = :namespace AND m.hot_tier = :hot_tier AND m.residence <> 'cold' AND m.state = 'active'
+  AND NOT EXISTS (SELECT 1 FROM hot_standing s WHERE s.memory_seq = m.seq);
+
 -- name: safe_texts
 -- What the store says of memories that recall can find.
 SELECT m.seq, m.content FROM memory m JOIN memory_text t ON t.rowid = m.seq
