@@ -7,7 +7,10 @@ five of six such finds are right, and a question that nothing answers finds noth
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
+
+from memorycore.store.statements import all_rows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,11 +36,12 @@ def is_meant(*, likeness: float, held: int, asked: int) -> bool:
 
 
 def meant(sought: Sought, hits: Sequence[Hit]) -> frozenset[int]:
-    """The hits (seq) that the question strongly means, or names."""
-    looked_at = [hit for hit in hits if not hit.weak][:MOST_JUDGED]
-    if not looked_at:
+    """The hits (seq) that left a hot file and that the question strongly means, or names."""
+    looked_at = {"seqs": json.dumps([hit.seq for hit in hits if not hit.weak][:MOST_JUDGED])}
+    looked_at["namespaces"] = json.dumps(sought.request.namespaces)
+    seqs = [int(seq) for (seq,) in all_rows(sought.c, "retired_among", looked_at)]
+    if not seqs:
         return frozenset()
-    seqs = [hit.seq for hit in looked_at]
     places = [int(sought.rows.find([seq])[0]) for seq in seqs]
     named = {int(row) for how in ("name", "pointer") if how in sought.named for row in sought.named[how]}
     scores, threshold = sought.like.plainly(seqs, sought.request.strong_score)

@@ -73,3 +73,8 @@ DELETE FROM host_session WHERE seen_at NOT BETWEEN :since AND :until;
 -- name: running_session
 SELECT 1 FROM host_session
 WHERE namespace = :namespace AND seen_at BETWEEN :since AND :until LIMIT 1;
+
+-- name: retired_among
+SELECT memory_seq FROM hot_standing
+WHERE memory_seq IN (SELECT value FROM json_each(:seqs)) AND retired_at IS NOT NULL
+    AND namespace IN (SELECT value FROM json_each(:namespaces));
