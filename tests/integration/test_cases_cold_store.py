@@ -20,7 +20,6 @@ import sqlite_vec
 
 from memorycore.core import MemoryCore, RecallFilters
 from memorycore.domain.memory import Draft, Memory, Source, parse_time
-from memorycore.domain.text import norm_hash
 from memorycore.errors import NotFound
 from memorycore.lifecycle import rows
 from memorycore.lifecycle.rows import Cause
@@ -30,6 +29,7 @@ from memorycore.store.upkeep import SPARE_PAGES
 from memorycore.testing import HashingEmbedder
 from tests.command_line import CommandLine, lines
 from tests.homes import START, Home, fact
+from tests.stock import in_stock, stock
 
 LOG_BOUND = 64 * 1024 * 1024
 
@@ -38,22 +38,7 @@ def parcels(count: int) -> list[Memory]:
     texts = [
         f"The parcel number {number} weighs {number * 7 % 1000} grams in row {number % 97}." for number in range(count)
     ]
-    return [
-        Memory(
-            id=f"m{number}",
-            namespace="default",
-            content=text,
-            norm_hash=norm_hash(text),
-            created_at=START,
-            updated_at=START,
-        )
-        for number, text in enumerate(texts)
-    ]
-
-
-def fill(db: Database, some: Sequence[Memory]) -> list[Memory]:
-    with db.write() as c:
-        return [memories.insert_memory(c, memory) for memory in some]
+    return [in_stock(number, text) for number, text in enumerate(texts)]
 
 
 def integrity(core: MemoryCore) -> dict[str, object]:
@@ -76,7 +61,7 @@ def test_nobody_waits_a_second_to_store_while_maintenance_mends_thousands(tmp_pa
                 waits.append(time.perf_counter() - began)
 
     with home.core() as core:
-        fill(core.db, parcels(4_000))
+        stock(core.db, parcels(4_000))
         with core.db.write() as c:
             c.execute("DELETE FROM memory_text WHERE rowid > 1000")
             c.execute("INSERT INTO memory_use SELECT m.seq, value FROM memory m, json_each('[1,2,3,4,5,6,7,8,9]')")
@@ -168,7 +153,7 @@ def test_the_store_of_a_predecessor_is_never_passed_over_in_silence(mc: CommandL
 def test_the_text_index_is_sound_after_any_sequence_of_changes(tmp_path: Path) -> None:  # IL-058
     dice = random.Random(5)
     with Home(tmp_path).core() as core:
-        seqs = fill(core.db, parcels(40))
+        seqs = stock(core.db, parcels(40))
         cause = Cause(actor="test", at=START)
         for number in range(500):
             with core.db.write() as c:
@@ -202,7 +187,7 @@ def test_the_text_index_is_sound_after_any_sequence_of_changes(tmp_path: Path) -
 )
 def test_an_index_with_holes_is_whole_after_maintenance(tmp_path: Path, damage: str) -> None:  # IL-059
     with Home(tmp_path).core() as core:
-        stored = fill(core.db, parcels(50))
+        stored = stock(core.db, parcels(50))
         with core.db.write() as c:
             c.execute(damage)
         found = integrity(core)
@@ -277,7 +262,7 @@ def test_vectors_without_a_row_take_no_place_among_the_results_and_are_swept(tmp
 
 def test_space_of_replaced_vectors_is_used_again_and_given_back(tmp_path: Path) -> None:  # IL-070
     with Home(tmp_path).core(vectors=True) as core:
-        stored = fill(core.db, parcels(200))
+        stored = stock(core.db, parcels(200))
         rewrite(core, stored, "0")
         core.maintain(["checkpoint"])
         fresh = vector_pages(core.db)

@@ -15,6 +15,7 @@ from memorycore.server.desk import Desk
 from memorycore.server.fit import size_bytes
 from memorycore.server.tools import BY_NAME
 from tests.homes import Home
+from tests.stock import in_stock, stock
 
 Call = Callable[..., dict[str, Any]]
 
@@ -25,11 +26,12 @@ def call(tmp_path_factory: pytest.TempPathFactory) -> Generator[Call]:
     home = Home(tmp_path_factory.mktemp("thousand"))
     rules = [Draft(content=f"Always check gauge {number} of the boiler.", target="memory") for number in range(80)]
     facts = [
-        Draft(content=f"Crate {number} in the harbour shed holds {number * 3} tins of paint, some blue, some grey.")
+        in_stock(number, f"Crate {number} in the harbour shed holds {number * 3} tins of paint, some blue, some grey.")
         for number in range(920)
     ]
     with home.core() as core:
-        list(core.remember_many([*rules, *facts], actor="test"))
+        list(core.remember_many(rules, actor="test"))
+        stock(core.db, facts)
     desk = Desk(lambda: MemoryCore.open(home.options, long_lived=True), language="en")
 
     def ask(tool: str, **arguments: Any) -> dict[str, Any]:

@@ -7,22 +7,19 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 from memorycore.core import MemoryCore
-from memorycore.domain.memory import Memory
-from memorycore.domain.text import norm_hash
 from memorycore.server.boundary import answer_tool
 from memorycore.server.caller import caller
 from memorycore.server.desk import Desk
 from memorycore.server.tools import BY_NAME
 from memorycore.settings import load_settings
-from memorycore.store import memories, vectors
 from memorycore.testing import HashingEmbedder
 from tests.command_line import CommandLine, lines
 from tests.embedding_stub import stub
-from tests.homes import START, Home
+from tests.homes import Home
+from tests.stock import in_stock, stock
 
 PLACES = ("harbour", "attic", "orchard", "workshop", "library", "cellar")
 THINGS = ("ladder", "kayak", "printer", "violin", "beehive", "telescope", "loom")
@@ -71,26 +68,12 @@ def test_tool_and_command_give_the_same_results_in_the_same_order(mc: CommandLin
                 assert told or query == "zeppelin"
 
 
-def fill(core: MemoryCore, count: int) -> None:
-    texts = [f"The {THINGS[number % 7]} number {number} stands in the {PLACES[number % 6]}" for number in range(count)]
-    model = HashingEmbedder()
-    made = np.concatenate([model.embed_passages(texts[start : start + 500]) for start in range(0, count, 500)])
-    with core.db.write() as c:
-        space = vectors.fingerprint_id(c, model.fingerprint, model.width)
-        for number, text in enumerate(texts):
-            memory = Memory(
-                id=f"m{number}", namespace="default", content=text, norm_hash=norm_hash(text), created_at=START,
-                updated_at=START,
-            )  # fmt: skip
-            stored = memories.insert_memory(c, memory)
-            vectors.attach(c, stored.seq, text, space, made[number : number + 1])
-
-
 @pytest.mark.parametrize("count", MOST_MS)
 def test_a_recall_stays_within_its_target_for_the_size_and_tells_its_parts(tmp_path: Path, count: int) -> None:
     with Home(tmp_path).core(long_lived=True, vectors=True) as core:  # IL-125
         core.embedding.wait_ready(None)
-        fill(core, count)
+        texts = [f"The {THINGS[n % 7]} number {n} stands in the {PLACES[n % 6]}" for n in range(count)]
+        stock(core.db, [in_stock(*row) for row in enumerate(texts)], HashingEmbedder())
         core.recall("violin", log=False)
         took: list[float] = []
         for number in range(0, count, count // 40):

@@ -11,17 +11,16 @@ import apsw
 import pytest
 
 from memorycore.core import MemoryCore, RecallFilters
-from memorycore.domain.memory import Draft, Memory
-from memorycore.domain.text import norm_hash
+from memorycore.domain.memory import Draft
 from memorycore.errors import NotFound
 from memorycore.search import vector_index
 from memorycore.server.caller import Caller
 from memorycore.server.tools import BY_NAME
-from memorycore.store import memories, vectors
 from memorycore.store.database import migrate, migrations
 from memorycore.testing import HashingEmbedder
 from tests.homes import START, Home
 from tests.raw import files_with, forms, tables_with
+from tests.stock import in_stock, stock
 
 # Words that stand nowhere else, with what makes JSON and the text index write them in another way.
 WHOLE = 'Zephyrine Quillfeather keeps "the brass heron" behind the seventh bookshelf, naïvely.'
@@ -245,7 +244,8 @@ def test_history_and_earlier_times_show_nothing_of_it(tmp_path: Path) -> None:
 def test_no_index_keeps_the_vector_of_what_was_erased(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     home, embedder = Home(tmp_path), HashingEmbedder()
     with home.core(vectors=True) as core:  # IL-070, IL-191
-        parcels = fill(core, embedder, vector_index.WORTH_IT_FROM + 10)
+        texts = [f"The parcel number {n} weighs {n * 7} grams." for n in range(vector_index.WORTH_IT_FROM + 10)]
+        parcels = [row.id for row in stock(core.db, [in_stock(*row) for row in enumerate(texts)], embedder)]
         assert vector_index.catch_up(core.db, embedder.fingerprint, embedder.calibration) == len(parcels)
         traces = [row_of(core, memory_id) for memory_id in parcels[:3]]
         assert core.erase(parcels[0], actor="test")["erased"]
@@ -256,19 +256,6 @@ def test_no_index_keeps_the_vector_of_what_was_erased(tmp_path: Path, monkeypatc
         assert core.recall("The parcel number 7 weighs 49 grams")["results"][0]["id"] == parcels[7]
     assert files_with(home.options.data_dir, *traces[0], *traces[1]) == []
     assert files_with(home.options.data_dir, traces[2][0]) == ["memorycore.db"]
-
-
-def fill(core: MemoryCore, embedder: HashingEmbedder, count: int) -> list[str]:
-    with core.db.write() as c:
-        known = vectors.fingerprint_id(c, embedder.fingerprint, 256)
-        for number in range(count):
-            text = f"The parcel number {number} weighs {number * 7} grams."
-            row = Memory(
-                id=f"m{number}", namespace="default", content=text, norm_hash=norm_hash(text), created_at=START,
-                updated_at=START,
-            )  # fmt: skip
-            vectors.attach(c, memories.insert_memory(c, row).seq, text, known, embedder.embed_passages([text]))
-    return [f"m{number}" for number in range(count)]
 
 
 def row_of(core: MemoryCore, memory_id: str) -> tuple[bytes, bytes]:

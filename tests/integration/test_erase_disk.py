@@ -13,11 +13,11 @@ import pytest
 
 from memorycore.core import MemoryCore, RecallFilters
 from memorycore.core.forget_many import Wanted
-from memorycore.domain.memory import Draft, Memory
-from memorycore.domain.text import norm_hash
+from memorycore.domain.memory import Draft
 from memorycore.store import memories
-from tests.homes import START, Home
+from tests.homes import Home
 from tests.raw import files_with
+from tests.stock import in_stock, stock
 
 WHOLE = "Zephyrine Quillfeather keeps the brass heron behind the seventh bookshelf."
 WORDS = ("zephyrine", "quillfeather", "heron")
@@ -29,14 +29,7 @@ def store(core: MemoryCore, text: str) -> str:
 
 
 def fill(core: MemoryCore, texts: list[str]) -> list[str]:
-    with core.db.write() as c:
-        for number, text in enumerate(texts):
-            row = Memory(
-                id=f"m{number}", namespace="default", content=text, norm_hash=norm_hash(text), created_at=START,
-                updated_at=START,
-            )  # fmt: skip
-            memories.insert_memory(c, row)
-    return [f"m{number}" for number in range(len(texts))]
+    return [row.id for row in stock(core.db, [in_stock(*row) for row in enumerate(texts)])]
 
 
 def test_a_reader_in_another_process_makes_it_pending_until_it_is_gone(tmp_path: Path) -> None:  # IL-192
@@ -169,6 +162,7 @@ def test_without_room_for_a_second_copy_it_is_pending_and_done_when_there_is_roo
 ERASE_ON_A_FULL_DISK = """
 import json, resource, signal, sys, pathlib
 from tests.homes import Home
+from tests.stock import in_stock, stock
 with Home(pathlib.Path(sys.argv[1])).core() as core:
     core.touch()
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)

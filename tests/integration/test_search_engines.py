@@ -15,6 +15,7 @@ from memorycore.search import SearchRequest, search, vector_index
 from memorycore.store import Database, open_database
 from memorycore.testing import HashingEmbedder
 from tests.homes import START, Home
+from tests.stock import in_stock, stock
 
 EMBEDDER = HashingEmbedder()
 PLACES = ("harbour", "attic", "orchard", "workshop", "library", "cellar", "garage", "balcony")
@@ -38,18 +39,16 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A store with enough vectors to be worth an index, some in sessions."""
     home = Home(tmp_path_factory.mktemp("filled"))
     chance = random.Random(7)
-    drafts = [
-        Draft(
-            content=f"The {THINGS[number % 9]} {number} stands in the {PLACES[number % 8]}, {some_words(chance)}",
+    rows = [
+        in_stock(
+            number,
+            f"The {THINGS[number % 9]} {number} stands in the {PLACES[number % 8]}, {some_words(chance)}",
             session_id=f"talk-{number // 40}" if number % 3 else "",
-            importance=0.5,
         )
         for number in range(vector_index.WORTH_IT_FROM + 100)
     ]
-    with home.core(vectors=True) as core:
-        # As an export that comes back: what was judged before is not compared with all the others again.
-        rows = [core.rooms.admission.consider(draft).memory for draft in drafts]
-        assert all(answer["status"] == "cold_stored" for answer in core.remember_many(rows, actor="test"))
+    with home.core() as core:
+        stock(core.db, rows, EMBEDDER)
     return home.root
 
 
@@ -122,10 +121,10 @@ def test_what_is_gone_from_the_store_is_gone_from_the_answers_and_swept(core: Me
     assert gone not in [memory_id for memory_id, _ in answers(core, living=False)[0]]
     assert answers(core, living=False) == answers(core, living=True)
     many = [
-        Draft(content=f"A new {THINGS[number % 9]} came as parcel {number}", importance=0.5)
+        in_stock(100_000 + number, f"A new {THINGS[number % 9]} came as parcel {number}")
         for number in range(vector_index.WORTH_ADDING)
     ]
-    list(core.remember_many(many, actor="test"))
+    stock(core.db, many, EMBEDDER)
     assert index_all(core.db) == len(many)
     with core.db.read() as c:
         assert vector_index.load(c)
