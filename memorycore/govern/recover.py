@@ -10,12 +10,13 @@ import apsw
 from memorycore.domain.memory import Memory
 from memorycore.domain.text import entry_hash
 from memorycore.hot.tier import HotTier
-from memorycore.lifecycle import hot, relations, rows, undo
+from memorycore.lifecycle import hot, relations, retire, rows, undo
 from memorycore.lifecycle.hot import Begun
+from memorycore.lifecycle.retire import Leaving, Retiring
 from memorycore.lifecycle.rows import Cause
 from memorycore.lifecycle.undo import Means
 from memorycore.store import Database, intents, memories
-from memorycore.store.intents import Intent
+from memorycore.store.intents import How, Intent
 from memorycore.store.memories import to_ms
 
 
@@ -40,15 +41,19 @@ class _Found:
 
 @dataclass(slots=True, kw_only=True)
 class Unfinished:
-    """What was ended in the transaction, and what still has to reach the file, coming or leaving."""
+    """What was ended in the transaction, and what still has to reach the file, coming or leaving.
+
+    ``retiring`` is what an undo had promised; overflow promises nothing, and looks again another time.
+    """
 
     ended: int = 0
     additions: list[Begun] = field(default_factory=list[Begun])
     leaving: list[tuple[Begun, Memory]] = field(default_factory=list[tuple[Begun, Memory]])
+    retiring: list[Retiring] = field(default_factory=list[Retiring])
 
     @property
     def count(self) -> int:
-        return self.ended + len(self.additions) + len(self.leaving)
+        return self.ended + len(self.additions) + len(self.leaving) + len(self.retiring)
 
 
 def recover(
@@ -65,10 +70,13 @@ def recover(
         if memory is None or memory.state != "active":
             continue
         cause = Cause(actor=intent.actor, at=now, reason=intent.reason, facts={"recovered": True})
+        one = _Found(intent=intent, memory=memory, cause=cause, present=present)
+        if intent.how is not None:
+            _retired(c, tier, one, intent.how, found)
+            continue
         if intent.new_text is not None and hot.is_taken(c, tier, memory, intent.new_text):
             found.ended += 1
             continue  # another memory says that already, and one entry belongs to one memory
-        one = _Found(intent=intent, memory=memory, cause=cause, present=present)
         if intent.operation == "add":
             _added(c, tier, one, found)
         elif intent.by:
@@ -90,6 +98,21 @@ def _added(c: apsw.Connection, tier: HotTier, one: _Found, found: Unfinished) ->
         found.additions.append(hot.begin(c, tier, one.memory, "add", one.cause))
     else:
         found.ended += 1
+
+
+def _retired(c: apsw.Connection, tier: HotTier, one: _Found, how: How, found: Unfinished) -> None:
+    """An entry that was to leave, or to become a pointer. Where the file had not been reached yet, it stays."""
+    intent, memory = one.intent, one.memory
+    leaving = Leaving(memory=memory, how=how, reason=intent.reason, pointer=intent.new_text or "")
+    cause = replace(one.cause, automatic=not intent.undoes)
+    is_pointed = intent.new_text is not None and one.arrived
+    is_done = one.gone if memory.in_file else is_pointed
+    if intent.undoes and not is_done:
+        found.retiring.append(retire.enter(c, tier, leaving, cause, undoes=intent.undoes))
+        return
+    found.ended += 1
+    if is_done:
+        retire.settle(c, tier, leaving, "stub" if is_pointed else "bin" if how == "bin" else "cold", cause)
 
 
 def _left(c: apsw.Connection, tier: HotTier, one: _Found, found: Unfinished) -> None:
@@ -117,8 +140,8 @@ def finish(db: Database, tier: HotTier, unfinished: Unfinished, cause: Cause) ->
     with ExitStack() as failed:  # what is left of the others is tried all the same
         for begun, newer in unfinished.leaving:
             failed.callback(_leave, db, tier, begun, newer, cause)
-        if unfinished.additions:
-            hot.place(db, tier, unfinished.additions, cause)
+        if unfinished.additions or unfinished.retiring:
+            retire.carry_out(db, tier, unfinished.retiring, unfinished.additions, cause)
 
 
 def _leave(db: Database, tier: HotTier, begun: Begun, newer: Memory, cause: Cause) -> None:

@@ -52,7 +52,7 @@ class Rearranged:
     ``left``: ids of those that went where they should. ``kept``: why others did not, of ``pinned``, ``hidden`` (the
     store knows the entry masked only), ``undone`` (somebody took that back lately), ``changed`` (row or entry),
     ``busy`` (somebody is at it, or the store), ``unsafe`` (it was not read back). ``placed``: ids of those that stand
-    in the file now. ``usage`` of the file (``used/limit``), empty where it was not looked at; ``wrote``: it was changed.
+    in the file now. ``usage`` of the file (``used/limit``), empty where it was not looked at; ``wrote``: it changed.
     """
 
     left: frozenset[str] = frozenset()
@@ -103,9 +103,7 @@ def rearrange(  # noqa: PLR0913 what leaves, what comes, and why
             begun, kept = _begin(c, tier, leaving, replace(cause, automatic=True))
     except StoreBusy:  # what comes has its intent already
         begun, kept = [], {item.memory.id: "busy" for item in leaving}
-    safe = _read_back(db, begun)
-    kept |= {item.memory.id: "unsafe" for item in begun if item not in safe}
-    done = carry_out(db, tier, safe, coming, cause, fold=fold)
+    done = carry_out(db, tier, begun, coming, cause, fold=fold)
     return replace(done, kept={**kept, **done.kept})
 
 
@@ -173,29 +171,30 @@ def carry_out(
     *,
     fold: str | None = None,
 ) -> Rearranged:
-    """Steps 2 and 3: change the file, then the rows.
+    """Steps 2 and 3: read back, change the file, then the rows.
 
     Raises:
         HotFileError: The file cannot be used now; nothing left, and what was to come is held back.
     """
-    if not begun and not coming and fold is None:
-        return Rearranged()
-    turns = [Turn(memory=item.memory, text=item.leaving.text, standing=item.standing) for item in begun]
+    safe = _read_back(db, begun)
+    kept = {item.memory.id: "unsafe" for item in begun if item not in safe}
+    if not safe and not coming and fold is None:
+        return Rearranged(kept=kept)
+    turns = [Turn(memory=item.memory, text=item.leaving.text, standing=item.standing) for item in safe]
     turns += [Turn(memory=item.memory, text=item.memory.content) for item in coming]
     try:
         turned = tier.rearrange(turns, cause.at, fold=fold, stale=_stale(db, tier))
     except MemoryCoreError:
         with db.write() as c:
-            for item in begun:
+            for item in safe:
                 intents.end(c, item.intent)
             for item in coming:
                 if intents.end(c, item.intent):
                     rows.hold_back(c, item.memory, replace(cause, reason="file_unusable"))
         raise
     left: set[str] = set()
-    kept: dict[str, str] = {}
     with db.write() as c:
-        for item in begun:
+        for item in safe:
             if not intents.end(c, item.intent):  # who took this process for dead has ended it
                 kept[item.memory.id] = "busy"
             elif settle(c, tier, item.leaving, _stands(item.leaving, turned), item.cause):
