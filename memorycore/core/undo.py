@@ -19,7 +19,7 @@ from memorycore.lifecycle.rows import Cause
 from memorycore.lifecycle.turn import in_turn
 from memorycore.lifecycle.undo import Means
 from memorycore.lifecycle.way_back import Obstacle, Step
-from memorycore.store import ledger, memories
+from memorycore.store import ledger, memories, standing
 
 if TYPE_CHECKING:
     import apsw
@@ -154,7 +154,7 @@ def _take_back(rooms: Rooms, number: int, cause: Cause) -> answers.UndoneEvent:
         taken = undo.begin(c, step, means) or undo.take_back(c, step, means)
     if isinstance(taken, Begun):
         taken = undo.take_back_in_file(rooms.db, taken, step, means)
-    elif means.tier and memory.residence == "hot":
+    elif means.tier and memory.in_file:
         means.tier.stamp([taken.memory], cause.at)
     placed = undo.place(rooms.db, taken, means)
     back, made = (
@@ -186,7 +186,7 @@ def _tier(rooms: Rooms, step: Step) -> HotTier | None:
     Raises:
         NotAvailable: The entry that has to change is in another folder.
     """
-    memory = step.memory if step.memory.residence == "hot" else step.back if step.to_hot else None
+    memory = step.memory if step.memory.in_file else step.back if step.to else None
     if memory is None:
         return None
     try:
@@ -216,7 +216,7 @@ def _rehearsed(rooms: Rooms, chosen: Iterable[Event], cause: Cause) -> list[answ
             means = replace(_means(rooms, step, cause), tier=None)
             taken = undo.take_back(c, step, means)
             back, made = taken.memory, taken.made
-            if tier and step.to_hot:
+            if tier and step.to == "hot":
                 back = _placed(c, back, tier, room, cause)
             if tier and made and step.memory.residence == "hot":
                 made = _placed(c, made, tier, room, cause)
@@ -226,6 +226,8 @@ def _rehearsed(rooms: Rooms, chosen: Iterable[Event], cause: Cause) -> list[answ
 
 def _placed(c: "apsw.Connection", memory: Memory, tier: HotTier, room: dict[Target, int], cause: Cause) -> Memory:
     needed = len(DELIMITER) + len(memory.content)
+    if memory.residence == "stub" and (stood := standing.of(c, memory)) is not None:  # its pointer goes
+        needed -= len(DELIMITER) + len(stood.pointer)
     if needed > room[tier.target]:
         return memory
     room[tier.target] -= needed

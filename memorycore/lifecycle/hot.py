@@ -174,7 +174,7 @@ def rewrite(
         HotFileError: The file cannot be used now; nothing changed.
     """
     memory = begun.memory
-    with _withdrawn_on_failure(db, begun):
+    with withdrawn_on_failure(db, begun):
         changed = replace(memory, **changes, updated_at=cause.at)
         written = tier.swap(memory, changed, cause.at, most=tier.ceiling if cause.automatic else tier.limit)
     with db.write() as c:
@@ -249,7 +249,7 @@ def discard(db: Database, tier: HotTier, begun: Begun, cause: Cause, *, then: Fo
         HotFileError: The file cannot be used now; nothing changed.
     """
     memory = begun.memory
-    with _withdrawn_on_failure(db, begun):
+    with withdrawn_on_failure(db, begun):
         written = tier.drop(memory, cause.at)
     with db.write() as c:
         intents.end(c, begun.intent)
@@ -282,7 +282,7 @@ def discard_all(db: Database, tier: HotTier, begun: Sequence[Begun], cause: Caus
 
 
 @contextmanager
-def _withdrawn_on_failure(db: Database, begun: Begun) -> Generator[None]:
+def withdrawn_on_failure(db: Database, begun: Begun) -> Generator[None]:
     """Close the intent when the file could not be changed: the row is right as it is."""
     try:
         yield

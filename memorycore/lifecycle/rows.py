@@ -183,8 +183,10 @@ def supersede(c: apsw.Connection, memory: Memory, by: Memory, cause: Cause) -> M
     return stored
 
 
-def revert(c: apsw.Connection, memory: Memory, back: Memory, cause: Cause) -> tuple[Memory, int]:
+def revert(c: apsw.Connection, memory: Memory, back: Memory, cause: Cause, *, pointer: str = "") -> tuple[Memory, int]:
     """Take a change back: the row becomes ``back``; ``cause.facts`` names the event that is undone.
+
+    ``pointer`` is what stands in the file for one that is a stub then.
 
     Returns:
         The row and the number of the event that says so. Where the row is right already, only the event is written.
@@ -196,8 +198,8 @@ def revert(c: apsw.Connection, memory: Memory, back: Memory, cause: Cause) -> tu
             memories.add_revision(c, memory, cause.at)
         stored = memories.update_memory(c, memory, back)
         _heed(c, stored, cause)
-        if not stored.in_file:
-            _leave(c, memory, cause)
+        if stored.residence != "hot":
+            _leave(c, memory, cause, pointer=pointer)
         if stored.state == "active" and (memory.state != "active" or stored.content != memory.content):
             _queue_vector(c, stored, cause)
     return stored, record(c, memory, stored, "undone", cause)

@@ -16,14 +16,15 @@ import apsw
 
 from memorycore.domain.memory import Event, Memory
 from memorycore.domain.text import entry_hash, norm_hash
-from memorycore.errors import HotFileError, NotAvailable
+from memorycore.errors import Conflict, HotFileError, NotAvailable
 from memorycore.hot.document import why_not_hot
-from memorycore.hot.tier import HotTier
-from memorycore.lifecycle import hot, rows
+from memorycore.hot.tier import HotTier, Turn
+from memorycore.lifecycle import hot, retire, rows
 from memorycore.lifecycle.hot import Begun, Placed
+from memorycore.lifecycle.retire import Leaving, Retiring
 from memorycore.lifecycle.rows import Cause
 from memorycore.lifecycle.way_back import OTHER, REOPENS, Step, active_with, step_of, wording_of
-from memorycore.store import Database, edges, ledger, memories, vectors
+from memorycore.store import Database, edges, intents, ledger, memories, vectors
 from memorycore.store.intents import Intent
 from memorycore.store.memories import to_ms
 
@@ -42,12 +43,16 @@ class Means:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Taken:
-    """What became of it: the row, the number of the event, the memory that a wording became, what is to be placed."""
+    """What became of it: the row, the number of the event, the memory that a wording became.
+
+    ``begun`` are texts that are to be placed, ``retiring`` those of which a pointer is.
+    """
 
     memory: Memory
     event: int
     made: Memory | None = None
     begun: tuple[Begun, ...] = ()
+    retiring: tuple[Retiring, ...] = ()
     usage: str = ""
 
 
@@ -59,6 +64,10 @@ def begin(c: apsw.Connection, step: Step, means: Means) -> Begun | None:
         hot.check_wording(means.tier, step.memory.content, step.back.content)
         return hot.begin(
             c, means.tier, step.memory, "replace", means.cause, new_text=step.back.content, undoes=step.event.seq
+        )
+    if step.back.residence == "stub":
+        return hot.begin(
+            c, means.tier, step.memory, "replace", means.cause, new_text=step.pointer, undoes=step.event.seq
         )
     return hot.begin(c, means.tier, step.memory, "remove", means.cause, undoes=step.event.seq)
 
@@ -74,6 +83,8 @@ def take_back_in_file(db: Database, begun: Begun, step: Step, means: Means) -> T
     tier, taken = means.tier, list[Taken]()
     if tier is None:
         raise NotAvailable(what=step.memory.id, why="other_hot_directory")
+    if step.back.residence == "stub":
+        return _point(db, tier, begun, step, means)
 
     def follow(c: apsw.Connection, _: Memory) -> Memory:
         taken.append(take_back(c, step, means))
@@ -84,6 +95,20 @@ def take_back_in_file(db: Database, begun: Begun, step: Step, means: Means) -> T
     else:
         done = hot.discard(db, tier, begun, means.cause, then=follow)
     return replace(taken[-1], usage=done.usage)
+
+
+def _point(db: Database, tier: HotTier, begun: Begun, step: Step, means: Means) -> Taken:
+    """Put a pointer in the place of a text. Where another entry says the same by now, the text goes without one."""
+    with hot.withdrawn_on_failure(db, begun):
+        turned = tier.rearrange([Turn(memory=step.memory, text=step.pointer)], means.cause.at)
+        if step.memory.id not in turned.left:
+            raise Conflict(id=step.memory.id, path=str(tier.path), why="entry_gone")
+    if step.memory.id not in turned.pointed:
+        step = replace(step, back=replace(rows.out_of_file(step.back), residence="cold"))
+    with db.write() as c:
+        intents.end(c, begun.intent)
+        hot.follow(c, tier, turned.written)
+        return replace(take_back(c, step, means), usage=turned.written.usage)
 
 
 def take_back(c: apsw.Connection, step: Step, means: Means) -> Taken:
@@ -98,14 +123,21 @@ def take_back(c: apsw.Connection, step: Step, means: Means) -> Taken:
     own = _own_memory(c, step, means) if step.wording else None
     if own is not None:
         facts["made"] = own.id
-    back, number = rows.revert(c, step.memory, step.back, replace(cause, facts={**cause.facts, **facts}))
+    why = replace(cause, facts={**cause.facts, **facts})
+    back, number = rows.revert(c, step.memory, step.back, why, pointer=step.pointer)
     made = None
     if own is not None:
         made = rows.add(c, own, replace(cause, facts={"from": back.id, "event": event.seq}))
         vectors.queue_job(c, made.namespace, made.seq, to_ms(cause.at) or 0)
     _object(c, step, back, made, means)
     _mark(c, step, number)
-    return Taken(memory=back, event=number, made=made, begun=_ways_into_file(c, step, back, made, means))
+    return Taken(
+        memory=back,
+        event=number,
+        made=made,
+        begun=_ways_into_file(c, step, back, made, means),
+        retiring=_way_to_pointer(c, step, back, means),
+    )
 
 
 def _turn_back(c: apsw.Connection, step: Step, means: Means) -> dict[str, str]:
@@ -178,7 +210,7 @@ def _ways_into_file(
     tier = means.tier
     if tier is None:
         return ()
-    wanted = [back] if step.to_hot else []
+    wanted = [back] if step.to == "hot" else []
     if made is not None and step.memory.residence == "hot":
         wanted.append(made)
     return tuple(
@@ -188,14 +220,23 @@ def _ways_into_file(
     )
 
 
+def _way_to_pointer(c: apsw.Connection, step: Step, back: Memory, means: Means) -> tuple[Retiring, ...]:
+    """The intent for a pointer that comes back to the file."""
+    if means.tier is None or step.to != "stub":
+        return ()
+    leaving = Leaving(memory=back, how="stub", reason=means.cause.reason, pointer=step.pointer)
+    return (retire.enter(c, means.tier, leaving, means.cause, undoes=step.event.seq),)
+
+
 def place(db: Database, taken: Taken, means: Means) -> Placed:
-    """Bring what belongs there into the hot file; without room, or where the file cannot be used, it stays cold."""
-    if means.tier is None or not taken.begun:
+    """Bring what belongs there into the hot file; without room, or where the file cannot be used, it stays outside."""
+    if means.tier is None or not (taken.begun or taken.retiring):
         return Placed(usage=taken.usage)
     try:
-        return hot.place(db, means.tier, taken.begun, means.cause)
+        done = retire.carry_out(db, means.tier, taken.retiring, taken.begun, means.cause)
     except HotFileError:  # it is back all the same, and status names the file
         return Placed(usage=taken.usage)
+    return Placed(ids=done.placed, usage=done.usage)
 
 
 def finish(c: apsw.Connection, intent: Intent, present: Collection[str], means: Means) -> tuple[Begun, ...]:

@@ -10,9 +10,10 @@ from typing import Literal
 
 import apsw
 
-from memorycore.domain.memory import Event, Memory
+from memorycore.domain.memory import Event, Memory, Residence
+from memorycore.domain.text import entry_hash
 from memorycore.lifecycle import rows
-from memorycore.store import edges, ledger, memories
+from memorycore.store import edges, first_row, ledger, memories, standing
 from memorycore.store.edges import Edge, EdgeStatus
 
 REASON = "undo"
@@ -32,15 +33,16 @@ HARMLESS = frozenset({"undone_already", "nothing_in_it", "as_before"})
 class Step:
     """How one event is taken back. All of it was read in the transaction that acts on it.
 
-    ``back`` is the row as it will be, cold while the way into its file (``to_hot``) is still to go. ``wording``: a text
-    that becomes a memory of its own. ``edge`` gets ``edge_status``. ``target``: for the undoing of an undo, what that
-    had undone.
+    ``back`` is the row as it will be, outside its file while the way into it (``to``) is still to go. ``pointer``
+    stands there for one that will be a stub. ``wording``: a text that becomes a memory of its own. ``edge`` gets
+    ``edge_status``. ``target``: for the undoing of an undo, what that had undone.
     """
 
     event: Event
     memory: Memory
     back: Memory
-    to_hot: bool = False
+    to: Literal["hot", "stub"] | None = None
+    pointer: str = ""
     wording: str = ""
     edge: Edge | None = None
     edge_status: EdgeStatus = "settled"
@@ -48,10 +50,10 @@ class Step:
 
     @property
     def changes_file(self) -> bool:
-        """Whether an entry of a hot file has to be reworded or taken out."""
-        return self.memory.residence == "hot" and (
-            self.back.residence != "hot" or self.back.content != self.memory.content
-        )
+        """Whether an entry of a hot file has to be reworded or taken out, or to become a pointer."""
+        if self.back.residence != self.memory.residence:
+            return self.memory.in_file
+        return self.memory.residence == "hot" and self.back.content != self.memory.content
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,17 +105,30 @@ def _first(c: apsw.Connection, event: Event, namespaces: Sequence[str]) -> Event
 def _planned(
     c: apsw.Connection, event: Event, memory: Memory, edge: Edge | None, namespaces: Sequence[str], at: datetime
 ) -> Step | Obstacle:
-    back, to_hot = _back(event, memory, at)
+    target = ledger.by_number(c, _number(event.facts.get("event")), namespaces) if event.action == "undone" else None
+    pointer = _pointer(c, memory)
+    back, to = _back(event, memory, at, target=target, pointer=pointer)
     wording = wording_of(event)
-    if back == memory and not (wording or edge or event.automatic or event.action == "undone"):
+    if back == memory and not (to or wording or edge or event.automatic or event.action == "undone"):
         return Obstacle(code="as_before", memory=memory)
     if (other := _other_with_text(c, memory, back)) is not None:
         return Obstacle(code="known_already", memory=memory, other=other.id)
-    target = ledger.by_number(c, _number(event.facts.get("event")), namespaces) if event.action == "undone" else None
     return Step(
-        event=event, memory=memory, back=back, to_hot=to_hot, wording=wording, edge=edge,
+        event=event, memory=memory, back=back, to=to, pointer=pointer, wording=wording, edge=edge,
         edge_status=_edge_status(event), target=target,
     )  # fmt: skip
+
+
+def _pointer(c: apsw.Connection, memory: Memory) -> str:
+    """What stood in the hot file for a memory, if it can stand there once more."""
+    stood = standing.of(c, memory)
+    if stood is None or not stood.pointer or memory.hot_tier is None:
+        return ""
+    where = {
+        "namespace": memory.namespace, "hot_tier": memory.hot_tier, "entry_hash": entry_hash(stood.pointer),
+        "id": memory.id,
+    }  # fmt: skip
+    return "" if first_row(c, "other_hot_memory", where) else stood.pointer
 
 
 def _changed(
@@ -163,25 +178,61 @@ def _changed_since(event: Event, whole: Sequence[Event]) -> list[tuple[int, froz
     ]
 
 
-def _back(event: Event, memory: Memory, at: datetime) -> tuple[Memory, bool]:
-    """The row as it was before the event, and whether it then goes into its hot file.
+def _back(
+    event: Event, memory: Memory, at: datetime, *, target: Event | None, pointer: str
+) -> tuple[Memory, Literal["hot", "stub"] | None]:
+    """The row as it was before the event, and how it then goes into its hot file.
 
     The time in the bin begins anew: what comes back to it is not purged the same day.
     """
     if event.action == "added":
-        return replace(memory, state="trashed", residence="cold", trashed_at=at, trash_reason=REASON), False
+        out = rows.out_of_file(memory)
+        return replace(out, state="trashed", residence="cold", trashed_at=at, trash_reason=REASON), None
     if event.action == "trashed" and not event.change:  # it was put there when it came in
-        return replace(memory, state="active", residence="cold", trashed_at=None, trash_reason=""), False
+        return replace(memory, state="active", residence="cold", trashed_at=None, trash_reason=""), None
     back = memories.taken_back(memory, event.change)
     if back.state == "trashed" and memory.state != "trashed":
         back = replace(back, trashed_at=at)
-    to_hot = back.residence == "hot" and memory.residence != "hot" and back.state == "active"
-    if to_hot or back.state != "active":
-        back = replace(back, residence="cold")
+    residence, to = _place(event, memory, back, target=target, pointer=pointer)
+    if residence == "stub":
+        same = memory.file_hash if memory.residence == "stub" else entry_hash(pointer)
+        return replace(back, residence="stub", file_hash=same), to
+    back = replace(back, residence=residence)
     is_other_entry = back.content != memory.content or back.file_hash != memory.file_hash
     if back.residence != "hot" or is_other_entry:  # what a mask had hidden is nowhere any more: the mask is the text
         back = rows.out_of_file(back)
-    return back, to_hot
+    return back, to
+
+
+def _place(
+    event: Event, memory: Memory, back: Memory, *, target: Event | None, pointer: str
+) -> tuple[Residence, Literal["hot", "stub"] | None]:
+    """Where the row is when the event is taken back, and where it goes from there.
+
+    Out of the file it goes with the row, into the file after it. A stub is out of the file as far as its text goes.
+    """
+    if back.state != "active":
+        return "cold", None
+    here = memory.residence
+    before, after = _places(event, memory, target)
+    if here != "hot" and before == "hot":
+        return here, "hot"
+    if here == "hot" != before:
+        return ("stub" if before == "stub" and pointer else "cold"), None
+    if (here, before, after) == ("stub", "cold", "stub"):
+        return "cold", None
+    return here, "stub" if (here, before, after) == ("cold", "stub", "cold") and pointer else None
+
+
+def _places(event: Event, memory: Memory, target: Event | None) -> tuple[Residence, Residence]:
+    """Where a memory was before an event, and after it. What undid a move has the move itself in another event."""
+    if "residence" in event.change:
+        before, after = event.change["residence"]
+    elif target is not None and "residence" in target.change and "state" not in target.change:
+        after, before = target.change["residence"]
+    else:
+        before = after = memory.residence
+    return before, after
 
 
 def wording_of(event: Event) -> str:
