@@ -3,6 +3,7 @@
 import json
 import re
 import unicodedata
+from functools import cache
 from itertools import combinations, pairwise
 from pathlib import Path
 
@@ -173,9 +174,13 @@ def texts() -> list[str]:
     return [json.loads(line)["content"] for line in lines]
 
 
+@cache
+def pointers() -> dict[str, str]:
+    return {text: pointer(text) for text in texts()}
+
+
 def test_ordinary_texts_are_no_pointers_and_all_of_them_have_one() -> None:
-    for text in texts():
-        line = pointer(text)
+    for text, line in pointers().items():
         assert not is_pointer(text), text
         assert not is_fold(text), text
         assert is_pointer(line), line
@@ -187,7 +192,7 @@ def test_ordinary_texts_are_no_pointers_and_all_of_them_have_one() -> None:
 
 
 def test_most_rules_have_a_topic() -> None:
-    named = [bool(topics(pointer(text))) for text in texts()]
+    named = [bool(topics(line)) for line in pointers().values()]
     assert sum(named) / len(named) >= 0.85
 
 
