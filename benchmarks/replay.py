@@ -201,6 +201,7 @@ def _query(stage: Stage, step: Step) -> None:
     needed = [key for key in step.needs if key in stage.keys.now]
     standing = {entry for target in TARGETS for entry in stage.entries(target)}
     why = {key: "" if _wordings(stage, key) & standing else _why_not_hot(stage, key) for key in needed}
+    stage.core.embedding.query(step.content, timeout_s=None)  # kept for the recall, which would not wait so long
     answer = _ours(stage, "recall", lambda: stage.core.recall(step.content, top_k=TOP_K))
     back = {entry for target in TARGETS for entry in stage.entries(target)}
     top = {one["content"] for one in answer["results"] if one.get("state") != "superseded"}

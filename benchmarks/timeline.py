@@ -14,7 +14,7 @@ Keys of rules begin with r. ``--limits``: code points of MEMORY.md and USER.md; 
   it the same share for other policies with the same budget, which ``benchmarks.policies`` describes.
 * old_values_shown: needed keys of which an earlier text stood in a file or among the results as if it still held.
 * file_writes_per_day: how often the product replaced a hot file.
-* overflow_ms: time of the daily run on demand, both files, the questions of the day embedded included.
+* overflow_ms: time of the daily run on demand, for both files. write_ms: with the model's time; recall_ms: without.
 """
 
 import argparse
