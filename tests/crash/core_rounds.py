@@ -92,9 +92,8 @@ def look(root: Path, operation: str, *, acknowledged: bool) -> str:
         binned = [item["content"] for item in core.trash()["items"]]
         automatic = core.history(automatic_only=True)["events"]
         marked = any("undone_by" in line for line in automatic)
-        wordings = [
-            item["content"] for line in core.export() for item in core.inspect(str(line["memory_id"]))["revisions"]
-        ]
+        known = [str(line["memory_id"]) for line in core.export()] if operation in SAID else []
+        wordings = [item["content"] for memory_id in known for item in core.inspect(memory_id)["revisions"]]
         with core.db.read() as c:
             assert all_rows(c, "all_open_intents", {"namespace": "default"}) == []
     assert len({text for text, _, _ in everything}) == len(everything), f"a text is there twice: {everything}"

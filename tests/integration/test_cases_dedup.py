@@ -120,7 +120,7 @@ def test_two_people_with_one_name_are_not_made_one(core: MemoryCore) -> None:  #
 
 def test_a_store_that_is_sent_again_because_the_answer_was_lost_is_one_memory(tmp_path: Path) -> None:  # IL-137
     ids: list[str] = []
-    for _ in range(3):
+    for _ in range(2):
         with Wire(server_env(tmp_path, MEMORYCORE_EMBED_MODEL="none")) as server:
             server.initialize()
             ids.append(server.call("memorycore_store_fact", content="The lease of the flat ends in May 2027")["id"])

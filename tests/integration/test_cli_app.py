@@ -114,7 +114,7 @@ def test_a_backend_that_is_not_built_says_so(mc: CommandLine) -> None:
 
 
 def test_json_is_never_damaged_by_the_console(mc: CommandLine) -> None:
-    mc.process("store", "-", stdin="用“引号”和 😀".encode())
+    mc("store", "-", stdin="用“引号”和 😀")
     ran = mc.process("recall", "引号", "--json", PYTHONIOENCODING="cp1252")
     assert json.loads(ran.stdout)["results"][0]["content"] == "用“引号”和 😀"
 

@@ -168,7 +168,7 @@ def test_the_file_system_is_that_of_the_nearest_mount(folder: str, kind: str) ->
 
 
 def test_a_console_that_cannot_show_a_sign_does_not_end_the_command(mc: CommandLine) -> None:
-    mc.process("store", "-", stdin="😀 一条规则：请一直用“中文”回答".encode())
+    mc("store", "-", stdin="😀 一条规则：请一直用“中文”回答")
     for encoding, command in (("gbk", "doctor"), ("gbk", "audit"), ("cp1252", "audit"), ("ascii", "status")):
         ran = mc.process(command, PYTHONIOENCODING=encoding, MEMORYCORE_LANG="zh")
         assert ran.returncode in {0, 1}, ran.stderr

@@ -17,6 +17,7 @@ from mcp.client.client import Client
 from mcp.types import TextContent, TextResourceContents
 
 from memorycore.hosts.clients import CLIENTS
+from tests.command_line import CommandLine
 from tests.integration.test_server_http import serving
 from tests.integration.test_server_schemas import CORE_TEN
 from tests.wire import Wire, server_env
@@ -26,6 +27,7 @@ with_old_client = pytest.mark.skipif(
     not OLD_PYTHON, reason="MEMORYCORE_TEST_MCP1_PYTHON names no interpreter that has mcp==1.26.0"
 )
 OLD_CLIENT = Path(__file__).with_name("mcp1_client.py")
+BY_WORDS = {"MEMORYCORE_EMBED_MODEL": "none"}  # what is found by its words needs no model
 
 
 def check(heard: Mapping[str, Any]) -> None:
@@ -84,7 +86,8 @@ def old_client(target: Mapping[str, Any]) -> dict[str, Any]:
 
 @pytest.mark.parametrize(("mode", "protocol"), [("auto", "2026-07-28"), ("legacy", "2025-11-25")])
 def test_a_client_of_the_2_line_over_stdio(tmp_path: Path, mode: Literal["auto", "legacy"], protocol: str) -> None:
-    server = StdioServerParameters(command=sys.executable, args=["-m", "memorycore.server"], env=server_env(tmp_path))
+    env = server_env(tmp_path, **BY_WORDS)
+    server = StdioServerParameters(command=sys.executable, args=["-m", "memorycore.server"], env=env)
     heard = anyio.run(talk, server, mode)
     assert heard["protocol"] == protocol
     check(heard)
@@ -92,35 +95,28 @@ def test_a_client_of_the_2_line_over_stdio(tmp_path: Path, mode: Literal["auto",
 
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
 def test_a_client_of_the_2_line_over_http(tmp_path: Path, mode: Literal["auto", "legacy"]) -> None:
-    with serving(tmp_path) as server:
+    with serving(tmp_path, **BY_WORDS) as server:
         check(anyio.run(talk, server.url, mode))
 
 
 @with_old_client
 def test_a_client_of_the_1_line_over_stdio(tmp_path: Path) -> None:
-    heard = old_client({"command": sys.executable, "args": ["-m", "memorycore.server"], "env": server_env(tmp_path)})
+    env = server_env(tmp_path, **BY_WORDS)
+    heard = old_client({"command": sys.executable, "args": ["-m", "memorycore.server"], "env": env})
     assert heard["protocol"] == "2025-11-25"
     check(heard)
 
 
 @with_old_client
 def test_a_client_of_the_1_line_over_http(tmp_path: Path) -> None:
-    with serving(tmp_path) as server:
+    with serving(tmp_path, **BY_WORDS) as server:
         check(old_client({"url": server.url}))
 
 
 @pytest.mark.parametrize("name", CLIENTS)
-def test_a_server_started_from_the_printed_block_lists_ten_tools(tmp_path: Path, name: str) -> None:
-    env = server_env(tmp_path / "My Memory Data")
-    printed = subprocess.run(
-        [sys.executable, "-m", "memorycore", "client", "install", name, "--print"],
-        capture_output=True,
-        encoding="utf-8",
-        env=env,
-        timeout=60,
-        check=True,
-    ).stdout
-    entry = entry_of(name, printed)
+def test_a_server_started_from_the_printed_block_lists_ten_tools(tmp_path: Path, mc: CommandLine, name: str) -> None:
+    env = server_env(tmp_path / "My Memory Data", **BY_WORDS)
+    entry = entry_of(name, mc("client", "install", name, "--print", **env).out)
     bare = {"PATH": env["PATH"], "HOME": env["HOME"], "PYTHONPATH": env["PYTHONPATH"]}
     with Wire(bare | entry["env"], [entry["command"], *entry["args"]]) as wire:
         wire.initialize()

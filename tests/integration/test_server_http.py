@@ -32,12 +32,12 @@ class Running:
 
 
 @contextmanager
-def serving(home: Path) -> Generator[Running]:
+def serving(home: Path, **more: str) -> Generator[Running]:
     """A server on a free port, ended by a signal if the test has not done it."""
     process = subprocess.Popen(
         [sys.executable, "-m", "memorycore.server", "--transport", "streamable-http", "--port", "0"],
         stderr=subprocess.PIPE,
-        env=server_env(home),
+        env=server_env(home, **more),
         encoding="utf-8",
     )
     assert process.stderr is not None
