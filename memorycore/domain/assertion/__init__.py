@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
+from typing import NamedTuple
 
 from memorycore.domain.assertion.predicate import in_their_roles, predicate_place
 from memorycore.domain.assertion.tokens import Token, scan
@@ -17,8 +18,7 @@ READ_CHARS = 4000
 """Beyond this a text is a document; what lies behind is compared as a whole."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Term:
+class Term(NamedTuple):
     """A content token with its polarity; ``denied`` when a negation covers it."""
 
     token: Token
@@ -42,6 +42,8 @@ class Term:
 class Assertion:
     """What a text says, as far as rules can read it."""
 
+    said: str
+    """The text as it came; ``text`` is levelled, and the places of tokens count there."""
     text: str
     form: str
     language: str
@@ -84,6 +86,7 @@ def assertion_of(text: str) -> Assertion:
     tokens = in_their_roles(found, language)
     head = predicate_place(tokens, language)
     return Assertion(
+        said=text,
         text=levelled,
         form=form_of(text),
         language=language,
@@ -177,6 +180,4 @@ def _last_content(terms: list[Term]) -> int | None:
 
 
 def _flipped(term: Term) -> Term:
-    return Term(
-        token=term.token, text=term.text, denied=not term.denied, subject=term.subject, condition=term.condition
-    )
+    return term._replace(denied=not term.denied)

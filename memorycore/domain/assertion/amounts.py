@@ -51,8 +51,12 @@ def units() -> dict[str, Unit]:
 
 
 @cache
-def longest_unit() -> int:
-    return max(map(len, units()))
+def unit_lengths() -> dict[str, tuple[int, ...]]:
+    """By the first character of a unit's name: how long such names are, longest first."""
+    found: dict[str, set[int]] = {}
+    for name in units():
+        found.setdefault(name[0], set()).add(len(name))
+    return {first: tuple(sorted(lengths, reverse=True)) for first, lengths in found.items()}
 
 
 def chinese(numeral: str) -> float | None:

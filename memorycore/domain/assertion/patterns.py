@@ -3,6 +3,7 @@
 import re
 
 LANGUAGE = {"han": "zh", "kana": "ja", "hangul": "ko"}
+FIRST_CJK = "\u2e80"
 IS_CJK = re.compile(r"[\u2e80-\u2fdf\u3005-\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff]")
 WORD = re.compile(
     r"[^\W\d_\u2e80-\u9fff\uac00-\ud7af]+n't\b|[^\W\d_\u2e80-\u9fff\uac00-\ud7af]+(?:'(?!s\b|ll\b|re\b|ve\b|d\b|m\b)[^\W\d_]+)*|'(?:s|m|re|ve|ll|d)\b"
@@ -34,9 +35,13 @@ LONGEST_PARTICLE = 2
 RUN = 200
 LARGE = {"万": 10_000, "亿": 100_000_000, "千": 1000, "百": 100, "万亿": 10**12, "만": 10_000, "억": 100_000_000}
 RATES = {"day": "daily", "week": "weekly", "month": "monthly", "year": "yearly", "hour": "hourly", "night": "nightly"}
-PARTS = re.compile(
-    r"凌晨|清晨|早上|早晨|上午|中午|下午|傍晚|晚上|夜里|晚|早|午前|午後|오전|오후|北京|东京|日本时|韩国时|伦敦时|纽约时|柏林时|巴黎时"
+_PARTS = (
+    "凌晨|清晨|早上|早晨|上午|中午|下午|傍晚|晚上|夜里|晚|早|午前|午後|오전|오후"
+    "|北京|东京|日本时|韩国时|伦敦时|纽约时|柏林时|巴黎时"
 )
+PARTS = re.compile(_PARTS)
+BEFORE_FIGURES = frozenset("零〇一二两三四五六七八九十百千万亿半") | {part[0] for part in _PARTS.split("|")}
+"""What a number, a share or a time in a script without blanks begins with: nothing else needs to be tried there."""
 OF_WORDS = re.compile(r"(?:half|quarter) past |quarter to |(?:noon|midnight)\b|q[1-4]\b")
 AFTER_HOUR = re.compile(
     r"\s*$|\s*[,.;:!?)]|,? (?:on|every|in|until|till|and|or|from|sharp|each|today|tomorrow"

@@ -12,8 +12,8 @@ from memorycore.domain.assertion.amounts import (
     Unit,
     chinese,
     chinese_decimal,
-    longest_unit,
     measure,
+    unit_lengths,
     units,
 )
 from memorycore.domain.assertion.languages import language_of
@@ -62,6 +62,7 @@ class Scan:
         self.found: list[Token] = []
         self.cuts = dict(self._pattern_cues())
         self.cheapest: dict[int, tuple[int, Entry | None]] = {}
+        self.words: dict[int, re.Match[str] | None] = {}
 
     def _pattern_cues(self) -> Iterator[tuple[int, tuple[int, str]]]:
         for name, pattern in self.own.patterns.items():
@@ -84,7 +85,7 @@ class Scan:
             self._add("cue", name.removesuffix("_cut"), place, end)
             if name not in {"end", "change", "perfect"}:  # what ends stays to be compared: "no longer eats fish"
                 return end
-        if patterns.IS_CJK.match(character):
+        if character >= patterns.FIRST_CJK and patterns.IS_CJK.match(character):
             return self._cjk(place)
         if character.isdigit() or character in patterns.CURRENCY or (character == "-" and self._minus(place)):
             return self._digits(place)
@@ -168,10 +169,10 @@ class Scan:
     def _unit_after(self, place: int) -> tuple[int, Unit | None]:
         """The end and the unit that follow a number, perhaps after a blank, a hyphen or 多."""
         start = place + (self.text[place : place + 1] in {" ", "-"} and place < len(self.text))
-        for length in range(min(longest_unit(), len(self.text) - start), 0, -1):
+        for length in unit_lengths().get(self.text[start : start + 1], ()):
             name = self.text[start : start + length]
             unit = units().get(name)
-            if unit is None:
+            if unit is None or len(name) < length:
                 continue
             following = self.text[start + length : start + length + 1]
             if name in {"g", "m", "t", "k"} and self.cased[start].isupper():
@@ -202,7 +203,7 @@ class Scan:
             moment := moment_at(self.text, place, proper=self._is_proper(place))
         ):
             return self._add(moment.kind, moment.key, place, moment.end, dimension=moment.zone)
-        word = patterns.WORD.match(self.text, place)
+        word = self._word(place)
         plain = word is not None and self.text[word.end() : word.end() + 1] in _BEHIND_A_WORD
         if not plain and (solid := self._solid(place, place + 1)):
             return solid
@@ -221,11 +222,17 @@ class Scan:
     def _may_be_month(self, place: int) -> bool:
         return self.text[place : place + 3] in _month_beginnings()
 
+    def _word(self, place: int) -> re.Match[str] | None:
+        """The word at a place; asked for again as one of those that follow others."""
+        if place not in self.words:
+            self.words[place] = patterns.WORD.match(self.text, place)
+        return self.words[place]
+
     def _upcoming(self, place: int, count: int) -> list[tuple[str, int]]:
         """The next words with their ends, joined by blanks or hyphens only."""
         found: list[tuple[str, int]] = []
         at = place
-        while len(found) < count and (word := patterns.WORD.match(self.text, at)):
+        while len(found) < count and (word := self._word(at)):
             found.append((word[0], word.end()))
             at = word.end() + (self.text[word.end() : word.end() + 1] in {" ", "-"})
             if at == word.end() and self.text[at : at + 1] != "'":
@@ -245,10 +252,10 @@ class Scan:
             stems = (self._positive(plain[0], stems[0]), *stems[1:])
         best: tuple[int, Entry] | None = None
         for index, given in ((self.latin.exact, plain), (self.latin.stems, stems)):
-            for phrase, entry in index.get(given[0], ()):
-                if given[: len(phrase)] == phrase and (best is None or len(phrase) > best[0]):
-                    best = (len(phrase), entry)
-                    break
+            phrases = index.get(given[0])
+            found = phrases.longest(given) if phrases else None
+            if found and (best is None or found[0] > best[0]):
+                best = found
         if best is None:
             return 0
         length, entry = best
@@ -263,9 +270,9 @@ class Scan:
         return self._entry(entry, place, end, past=self._is_past(plain[told], stems[told]))
 
     def _longest(self, word: str, stem: str) -> int:
-        """Words in the longest phrase that begins so; phrases are sorted, longest first."""
+        """Words in the longest phrase that begins so."""
         exact, stems = self.latin.exact.get(word), self.latin.stems.get(stem)
-        return max(len(exact[0][0]) if exact else 0, len(stems[0][0]) if stems else 0)
+        return max(exact.lengths[0] if exact else 0, stems.lengths[0] if stems else 0)
 
     def _positive(self, word: str, stem: str) -> str:
         """``taller than`` → tall, when that is a word we know."""
@@ -329,11 +336,10 @@ class Scan:
             if rest == word or len(rest) < 4 or self.latin_language != "en":  # noqa: PLR2004 "unit", "inch"
                 continue
             stem = lemma(rest, "en", self.latin.irregular)
-            known = (*self.latin.exact.get(rest, ()), *self.latin.stems.get(stem, ()))
-            entry = next((entry for phrase, entry in known if len(phrase) == 1), None)
-            if entry is not None:
+            exact, stems = self.latin.exact.get(rest), self.latin.stems.get(stem)
+            if found := (exact and exact.longest((rest,))) or (stems and stems.longest((stem,))):
                 self._add("neg", "not", place, place + len(prefix))
-                return self._add(entry.kind, entry.key, place + len(prefix), end)
+                return self._add(found[1].kind, found[1].key, place + len(prefix), end)
         return 0
 
     def _worded_number(self, place: int, first: str) -> int:
@@ -380,8 +386,11 @@ class Scan:
     def _cjk(self, place: int) -> int:
         piece = self._piece(place)
         longest = len(piece[0]) if piece else 0
-        found = self._cjk_moment(place, longest) or self._cjk_share(place, longest) or self._cjk_number(place, longest)
-        if found:
+        if self.text[place] in patterns.BEFORE_FIGURES and (
+            found := self._cjk_moment(place, longest)
+            or self._cjk_share(place, longest)
+            or self._cjk_number(place, longest)
+        ):
             return found
         if piece:
             return self._entry(piece[1], place, place + longest)

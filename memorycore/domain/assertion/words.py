@@ -28,16 +28,26 @@ class Entry(NamedTuple):
     key: str
 
 
+class Phrases(NamedTuple):
+    """All phrases that begin with one word: their lengths in words, longest first, and what each is."""
+
+    lengths: tuple[int, ...]
+    entries: dict[tuple[str, ...], tuple[Entry, ...]]
+
+    def longest(self, given: tuple[str, ...]) -> tuple[int, Entry] | None:
+        """The longest phrase that these words begin with: how many words it has, and what it is."""
+        for length in self.lengths:
+            if found := self.entries.get(given[:length]):
+                return min(length, len(given)), found[0]
+        return None
+
+
 @dataclass(slots=True)
 class Words:
     """Vocabulary of one language, by the first word (Latin scripts) or first character (scripts without blanks)."""
 
-    exact: dict[str, list[tuple[tuple[str, ...], Entry]]] = field(
-        default_factory=dict[str, list[tuple[tuple[str, ...], Entry]]]
-    )
-    stems: dict[str, list[tuple[tuple[str, ...], Entry]]] = field(
-        default_factory=dict[str, list[tuple[tuple[str, ...], Entry]]]
-    )
+    exact: dict[str, Phrases] = field(default_factory=dict[str, Phrases])
+    stems: dict[str, Phrases] = field(default_factory=dict[str, Phrases])
     pieces: dict[str, list[tuple[str, Entry]]] = field(default_factory=dict[str, list[tuple[str, Entry]]])
     irregular: dict[str, str] = field(default_factory=dict[str, str])
     patterns: dict[str, re.Pattern[str]] = field(default_factory=dict[str, re.Pattern[str]])
@@ -60,6 +70,8 @@ def words(language: str) -> Words:
     for base, forms in grammar.get("irregular", {}).items():
         result.irregular |= dict.fromkeys(forms, base)
     small: set[str] = set()
+    exact: dict[tuple[str, ...], list[Entry]] = {}
+    stems: dict[tuple[str, ...], list[Entry]] = {}
     for kind, key, entry in _small_words(grammar):
         if language in CJK:
             _add_piece(result, entry, Entry("word", entry) if kind == "keep" else Entry(kind, key))
@@ -67,21 +79,32 @@ def words(language: str) -> Words:
             phrase = tuple(entry.split())
             if len(phrase) == 1 and kind in _TELLING:
                 small.update(phrase)
-            result.exact.setdefault(phrase[0], []).append((phrase, Entry(kind, key)))
+            exact.setdefault(phrase, []).append(Entry(kind, key))
     for kind, key, entry in _concepts(language):
         if language in CJK:
             _add_piece(result, entry, Entry(kind, key))
         else:
             plain = tuple(entry.replace("-", " ").split())
-            result.exact.setdefault(plain[0], []).append((plain, Entry(kind, key)))
+            exact.setdefault(plain, []).append(Entry(kind, key))
             phrase = tuple(lemma(word, language, result.irregular) for word in plain)
-            result.stems.setdefault(phrase[0], []).append((phrase, Entry(kind, key)))
-    for index in (result.exact, result.stems, result.pieces):
-        for entries in index.values():
-            # Stable: small words stay before concepts of their length, and kept words come behind both.
-            entries.sort(key=lambda pair: (-len(pair[0]), pair[1].kind == "word"))
+            stems.setdefault(phrase, []).append(Entry(kind, key))
+    result.exact, result.stems = _by_first_word(exact), _by_first_word(stems)
+    for pieces in result.pieces.values():
+        # Stable: small words stay before concepts of their length, and kept words come behind both.
+        pieces.sort(key=lambda pair: (-len(pair[0]), pair[1].kind == "word"))
     result.small = frozenset(small)
     return result
+
+
+def _by_first_word(index: dict[tuple[str, ...], list[Entry]]) -> dict[str, Phrases]:
+    """Small words stay before concepts of the same words, and kept words come behind both."""
+    found: dict[str, dict[tuple[str, ...], tuple[Entry, ...]]] = {}
+    for phrase, entries in index.items():
+        found.setdefault(phrase[0], {})[phrase] = tuple(sorted(entries, key=lambda entry: entry.kind == "word"))
+    return {
+        word: Phrases(tuple(sorted({len(phrase) for phrase in phrases}, reverse=True)), phrases)
+        for word, phrases in found.items()
+    }
 
 
 def _small_words(grammar: dict[str, Any]) -> Iterator[tuple[str, str, str]]:
@@ -165,9 +188,9 @@ def concepts_in(text: str, language: str) -> frozenset[str]:
     own = words(language if language in LATIN else "en")
     found: set[str] = set()
     for word in text.split():
-        for phrase, entry in own.stems.get(lemma(word, language, own.irregular), ()):
-            if len(phrase) == 1 and entry.kind == "verb":
-                found.add(entry.key)
+        stem = lemma(word, language, own.irregular)
+        if phrases := own.stems.get(stem):
+            found.update(entry.key for entry in phrases.entries.get((stem,), ()) if entry.kind == "verb")
     if language in CJK:
         for place, character in enumerate(text):
             for piece, entry in words(language).pieces.get(character, ()):

@@ -114,7 +114,7 @@ def _settled(one: Assertion, other: Assertion) -> Assertion:
     if not any(term.kind == "name?" and term.key not in names for term in one.terms):
         return one
     terms = tuple(
-        replace(term, token=term.token._replace(kind="name?", key=term.token.dimension, dimension=""))
+        term._replace(token=term.token._replace(kind="name?", key=term.token.dimension, dimension=""))
         if term.kind == "name?" and term.key not in names
         else term
         for term in one.terms

@@ -19,7 +19,7 @@ def restated(case: Case) -> Verdict | None:
     if not 1 < len(clauses) <= _MOST_CLAUSES:
         return None
     for clause in clauses:
-        part = case_of(case.old.text, clause)
+        part = case_of(case.old.said, clause)
         if not _of_the_same(part.old, part.new) or part.strangers or part.old.language != part.new.language:
             continue
         found = one_thing_for_another(part)
