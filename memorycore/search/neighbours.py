@@ -7,7 +7,6 @@ of a thing never push its present one out. Two steps: ``scout`` looks at all vec
 
 from __future__ import annotations
 
-import heapq
 import json
 import math
 import threading
@@ -172,10 +171,8 @@ def neighbours(
     """
     words = _words_of(c, memory.content, scouted.common)
     by_meaning = [*scouted.near.get(memory.content, ()), *_nearest_of_new(c, memory.content, scouted)]
-    places = list(_places(c, words, "places_of_words"))
-    active = _most_words(places, MOST_LOOKED_AT)
-    telling = _most_telling(places, TELLING_LOOKED_AT)
-    binned = _most_words(_places(c, words, "archived_places_of_words"), MOST_LOOKED_AT) if archived else []
+    active, telling = _by_words(_places(c, words, "places_of_words"))
+    binned = _by_words(_places(c, words, "archived_places_of_words"))[0] if archived else []
     found = _comparable(c, memory, [*active[:LOOKED_AT], *telling, *binned[:ARCHIVED_LOOKED_AT], *by_meaning])
     if len(found) < MOST_NEIGHBOURS and len(active) + len(binned) > LOOKED_AT:  # others hold them: look further down
         found = _comparable(c, memory, [*active, *telling, *binned, *by_meaning])
@@ -269,19 +266,25 @@ def _stems_in(text: str) -> frozenset[str]:
     return frozenset(_stem(token) for token in query_tokens(text)[:MOST_WORDS])
 
 
-def _places(c: apsw.Connection, words: _Words, name: str) -> Iterable[tuple[str, float]]:
-    """For each word that is worth reading the memories that hold it, with the word's weight."""
+def _places(c: apsw.Connection, words: _Words, name: str) -> list[tuple[str | None, float]]:
+    """For each word that is worth reading, the rarest first: the memories that hold it, and the word's weight."""
     asked = {"words": json.dumps([f'"{word}"' for word, _ in words.read]), "most": MOST_PLACES}
-    return zip((rows for (rows,) in all_rows(c, name, asked)), (weight for _, weight in words.read), strict=True)
+    return [(rows, weight) for (rows,), (_, weight) in zip(all_rows(c, name, asked), words.read, strict=True)]
 
 
-def _most_words(places: Iterable[tuple[str, float]], count: int) -> list[int]:
-    """The memories (seq) that hold most of the words, by weight."""
-    held: dict[str, float] = {}
-    for rows, weight in places:
-        for seq in rows.split(",") if rows else ():
-            held[seq] = held.get(seq, 0.0) + weight
-    return [int(seq) for seq in heapq.nlargest(count, held, key=held.__getitem__)]
+def _by_words(places: Sequence[tuple[str | None, float]]) -> tuple[list[int], list[int]]:
+    """The memories (seq) that hold most of the words, by weight; and those with the rarest, of these the same first."""
+    import numpy as np
+
+    held = [np.fromstring(rows or "", dtype=np.int64, sep=",") for rows, _ in places]
+    if not sum(map(len, held)):
+        return [], []
+    weights = np.repeat([weight for _, weight in places], [len(rows) for rows in held])
+    seqs, first, place = np.unique(np.concatenate(held), return_index=True, return_inverse=True)
+    total = np.bincount(place, weights)
+    most = np.lexsort((first, -total))
+    telling = np.lexsort((first, -total, -weights[first]))  # the first word that holds one is the rarest
+    return seqs[most[:MOST_LOOKED_AT]].tolist(), seqs[telling[:TELLING_LOOKED_AT]].tolist()
 
 
 def _shared(words: _Words, text: str) -> float:
@@ -294,16 +297,6 @@ def _shared(words: _Words, text: str) -> float:
     both = sum(own[token] for token in common)
     of_other = both + words.total / len(own) * (len(other) - len(common))
     return both / math.sqrt(words.total * of_other) if both else 0.0
-
-
-def _most_telling(places: Sequence[tuple[str, float]], count: int) -> list[int]:
-    """The memories (seq) that hold the rarest of the words, and of these the ones that hold most of the others."""
-    held: dict[str, tuple[float, float]] = {}
-    for rows, weight in places:
-        for seq in rows.split(",") if rows else ():
-            most, total = held.get(seq, (0.0, 0.0))
-            held[seq] = max(most, weight), total + weight
-    return [int(seq) for seq in heapq.nlargest(count, held, key=held.__getitem__)]
 
 
 def _telling(words: _Words, text: str) -> tuple[float, float]:
@@ -346,7 +339,7 @@ def _likeness(c: apsw.Connection, text: str, others: Iterable[int], scouted: Sco
     ours = residuals_of(text, scouted.parts[text], calibration)
     theirs = residuals([(int(seq), bytes(vector), str(said)) for seq, vector, said in stored], calibration)
     theirs = theirs / np.maximum(np.linalg.norm(theirs, axis=1, keepdims=True), np.float32(1e-6))
-    scores = theirs @ ours.T
+    scores = np.vecdot(theirs[:, np.newaxis], ours)  # as in ``Matrix.nearest``
     places: dict[int, list[int]] = {}
     for place, row in enumerate(stored):
         places.setdefault(int(row[0]), []).append(place)

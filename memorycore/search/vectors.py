@@ -50,8 +50,7 @@ def residuals(found: Sequence[tuple[int, bytes, str]], calibration: Calibration)
     if not found:
         return np.zeros((0, len(next(iter(calibration.means.values())))), dtype=np.float32)
     vectors = np.frombuffer(b"".join(blob for _, blob, _ in found), dtype="<f4").reshape(len(found), -1)
-    scripts = ["latin" if text.isascii() else script_class(text) for _, _, text in found]
-    return calibration.residuals(vectors, scripts).astype(np.float32)
+    return calibration.residuals(vectors, [script_class(text) for _, _, text in found]).astype(np.float32)
 
 
 class Matrix:
@@ -142,7 +141,9 @@ class Matrix:
 
         own = self._space[: self._used] == self._spaces.get(namespace, -1)
         few = np.flatnonzero(own) if own.sum() * 8 < self._used else None  # copying some is cheaper then
-        best = ((self._residuals[few] if few is not None else self._residuals[: self._used]) @ parts.T).max(axis=1)
+        theirs = self._residuals[few] if few is not None else self._residuals[: self._used]
+        # Not `@`, which hands this to threads that wait for each other by turning: a busy machine needs 20 ms for it.
+        best = np.vecdot(theirs, parts[:, np.newaxis]).max(axis=0)
         best /= np.maximum(self._length[: self._used] if few is None else self._length[few], _SMALLEST_LENGTH)
         found: dict[int, None] = {}
         for state, count in ((True, active), (False, archived)):
