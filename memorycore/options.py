@@ -121,7 +121,8 @@ class BudgetOptions:
     """How the hot files govern themselves. Shares are of a file's limit, lengths code points; days may be parts.
 
     ``enabled`` False: no rule leaves for its weight, none becomes a pointer, none comes back.
-    ``strong_score`` None: the threshold that belongs to the model.
+    ``strong_score`` None: the threshold that belongs to the model. ``strong_hits``: ``best`` counts a question as a use
+    of the text that it fits best, ``all`` of every text above the threshold.
     """
 
     enabled: bool = True
@@ -129,6 +130,7 @@ class BudgetOptions:
     protected_times: float = 3.0
     most_evicted: int = 3
     strong_score: float | None = None
+    strong_hits: Literal["best", "all"] = "best"
     strong_adds: float = 1.0
     weak_adds: float = 0.3
     weak_hits: Literal["degraded", "off"] = "degraded"

@@ -34,6 +34,7 @@ _log = logging.getLogger(__name__)
 _T = TypeVar("_T")
 
 _MOST_CHARS_A_CALL = 4000
+_QUESTIONS_AT_ONCE = 32  # half of what may wait: there is always room for one that somebody waits for
 _LONGEST_REST_S = 60.0
 _GOODBYE_S = 0.3
 # Failures that meet every text alike, and failures that do so when a whole batch meets them.
@@ -163,8 +164,38 @@ class EmbeddingService:
                     return None
                 job = self._questions.add(asked, patient=False)
                 self._changed.notify_all()
+            self._questions.hurry(job)
             self._changed.wait_for(lambda: job.result is not None, timeout_s)
             return None if isinstance(job.result, EmbeddingError) else job.result
+
+    def queries(self, texts: Sequence[str], *, timeout_s: float) -> list[Vectors | EmbeddingError]:
+        """For each of many questions, in order, its vector ``[width]``, or why it has none by then.
+
+        A question that somebody waits for goes first. What is late is kept for a following call, as with ``query``.
+        """
+        self.start()
+        deadline = time.monotonic() + timeout_s
+        done: list[Vectors | EmbeddingError] = []
+        for start in range(0, len(texts), _QUESTIONS_AT_ONCE):
+            with self._changed:
+                some = [
+                    self._submit_question(sanitise(text).strip()) for text in texts[start : start + _QUESTIONS_AT_ONCE]
+                ]
+                self._changed.notify_all()
+                done += [self._outcome(job, deadline) for job in some]
+        return done
+
+    def _submit_question(self, asked: str) -> Job | EmbeddingError:
+        if not asked:
+            return EmbeddingError(model=self.model, why="empty_text")
+        known = self._questions.known(asked)
+        if known is not None:
+            return known
+        if refusal := self._refusal(patient=False):
+            return refusal
+        if not self._questions.has_room():
+            return EmbeddingError(model=self.model, why="busy")
+        return self._questions.add(asked, patient=True)
 
     def passages(self, texts: Sequence[str], *, timeout_s: float | None) -> list[Vectors | EmbeddingError]:
         """For each text, in order, the vectors of its parts ``[parts, width]``, or why it has none.

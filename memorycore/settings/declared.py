@@ -184,6 +184,7 @@ class Settings:
     protected_times: float = setting(3.0, "MEMORYCORE_PROTECTED_TIMES", read=number(1, 1_000))
     max_evict_per_run: int = setting(3, "MEMORYCORE_MAX_EVICT_PER_RUN", read=whole(0, 1_000))
     hit_strong_cos: float | None = setting(None, "MEMORYCORE_HIT_STRONG_COS", read=number(-1, 1))
+    hit_strong_mode: str = setting("best", "MEMORYCORE_HIT_STRONG_MODE", read=one_of("best", "all"))
     hit_strong_adds: float = setting(1.0, "MEMORYCORE_HIT_STRONG_ADDS", read=number(0, 1_000))
     hit_weak_adds: float = setting(0.3, "MEMORYCORE_HIT_WEAK_ADDS", read=number(0, 1_000))
     hit_weak_mode: str = setting("degraded", "MEMORYCORE_HIT_WEAK_MODE", read=one_of("degraded", "off"))
@@ -317,6 +318,7 @@ class Settings:
             protected_times=self.protected_times,
             most_evicted=self.max_evict_per_run,
             strong_score=self.hit_strong_cos,
+            strong_hits=cast("Any", self.hit_strong_mode),
             strong_adds=self.hit_strong_adds,
             weak_adds=self.hit_weak_adds,
             weak_hits=cast("Any", self.hit_weak_mode),

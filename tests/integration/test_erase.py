@@ -16,6 +16,7 @@ from memorycore.errors import NotFound
 from memorycore.search import vector_index
 from memorycore.server.caller import Caller
 from memorycore.server.tools import BY_NAME
+from memorycore.store import queries
 from memorycore.store.database import migrate, migrations
 from memorycore.testing import HashingEmbedder
 from tests.homes import START, Home
@@ -324,3 +325,49 @@ def test_the_tool_erases_only_when_it_is_told_to(tmp_path: Path) -> None:
         receipt = tool.run(core, tool.ask.model_validate({"query": WHOLE, "erase": True}), caller)
         assert (receipt["status"], receipt["erased"], receipt["id"]) == ("erased", True, memory_id)
         assert len(json.dumps(receipt)) < 600
+
+
+def test_questions_that_speak_of_it_go_too_and_others_stay(tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    with home.core(long_lived=True) as core, home.core() as other:
+        others(core)
+        memory_id = store(core, WHOLE)
+        other.recall("Who keeps the brass heron?")
+        core.recall("seventh bookshelf")
+        other.recall("linter before a release")
+        core.recall("printer in Leeds")
+        core.rooms.uses.flush()
+        trial = core.erase(memory_id, actor="test", dry_run=True)
+        core.recall("Zephyrine again, not written yet")
+        receipt = core.erase(memory_id, actor="test")
+        assert (trial.get("removed", {})["questions"], receipt.get("removed", {})["questions"]) == (2, 3)
+        assert receipt["erased"]
+        with core.db.read() as c:
+            left = [query.text for query in queries.since(c, "default", 0, limit=9)]
+        assert sorted(left) == ["linter before a release", "printer in Leeds"]
+    assert files_with(tmp_path, *(word.encode() for word in WORDS)) == []
+
+
+def test_another_process_does_not_write_an_erased_question_down_later(tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    with home.core() as core, home.core(long_lived=True) as other:
+        memory_id = store(core, WHOLE)
+        other.recall("Who keeps the brass heron?")
+        assert core.erase(memory_id, actor="test")["erased"]
+        other.rooms.uses.flush()
+        home.clock.forward(seconds=1)
+        other.recall("printer in Leeds")
+        other.rooms.uses.flush()
+        with core.db.read() as c:
+            assert [query.text for query in queries.since(c, "default", 0, limit=9)] == ["printer in Leeds"]
+    assert files_with(tmp_path, b"heron") == []
+
+
+def test_the_questions_in_a_copy_from_before_an_upgrade_go_too(tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    with home.core() as core:
+        memory_id = store(core, WHOLE)
+        core.recall("Who keeps the brass heron?")
+        core.db.backup(home.options.data_dir / "memorycore.before-upgrade-5.db")
+        assert core.erase(memory_id, actor="test")["status"] == "erased"
+    assert files_with(tmp_path, b"heron") == []

@@ -78,3 +78,19 @@ WHERE namespace = :namespace AND seen_at BETWEEN :since AND :until LIMIT 1;
 SELECT memory_seq FROM hot_standing
 WHERE memory_seq IN (SELECT value FROM json_each(:seqs)) AND retired_at IS NOT NULL
     AND namespace IN (SELECT value FROM json_each(:namespaces));
+
+-- name: texts_in_files
+-- What stands in hot files, whole or as a pointer.
+SELECT seq, content FROM memory
+WHERE namespace = :namespace AND state = 'active' AND residence <> 'cold' AND hot_tier IS NOT NULL ORDER BY seq;
+
+-- name: said_again
+-- Entries that somebody confirmed or edited, and when, in lines of the ledger behind the one with the number `after`.
+SELECT m.seq, max(e.at) FROM event e JOIN memory m ON m.id = e.memory_id
+WHERE e.seq > :after AND e.seq <= :last AND e.namespace = :namespace AND e.undone_by IS NULL
+    AND (e.action = 'confirmed' OR e.action = 'revised' AND e.automatic = 0)
+    AND m.namespace = :namespace AND m.state = 'active' AND m.residence <> 'cold'
+GROUP BY m.seq;
+
+-- name: newest_event (all namespaces: a number up to which the ledger was read)
+SELECT coalesce(max(seq), 0) FROM event;
