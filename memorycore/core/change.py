@@ -9,9 +9,12 @@ from typing import Any, TypedDict, Unpack
 from memorycore import answers, intake, reply
 from memorycore.core.rooms import Rooms
 from memorycore.domain.memory import Draft, Kind, Memory, Policy
+from memorycore.domain.pointer import pointer
 from memorycore.domain.text import sanitise
 from memorycore.errors import HotFileError, InvalidInput, NotFound
-from memorycore.lifecycle import hot, rows, turn
+from memorycore.hot.tier import HotTier
+from memorycore.lifecycle import hot, retire, rows, turn
+from memorycore.lifecycle.retire import Leaving, Retiring
 from memorycore.lifecycle.turn import in_turn
 from memorycore.search import SearchRequest
 from memorycore.store import memories
@@ -47,22 +50,37 @@ def update(
         return reply.changed(
             "updated" if changes else "unchanged", memory, rows.after(memory, changes), dry_run=dry_run
         )
-    tier = rooms.tier_of(memory) if memory.residence == "hot" else None
-    begun, done = None, hot.Done(memory=memory)
+    tier = rooms.tier_of(memory) if memory.in_file else None
+    begun, repointed, done = None, list[Retiring](), hot.Done(memory=memory)
+    pointer = _pointer(rooms, tier, changes["content"]) if tier and "content" in changes else ""
     with rooms.db.write() as c:
         now = turn.claim(c, memory, cause.at, new_text=changes.get("content", ""))
         if "content" in changes:
             check_unknown(rooms, rows.after(now, changes))
-        if tier and "content" in changes:
+        if tier and "content" in changes and memory.residence == "hot":
             begun = hot.begin(c, tier, now, "replace", cause, new_text=changes["content"])
         else:
             done = hot.Done(memory=rows.revise(c, now, changes, cause))
+            if tier and pointer:
+                leaving = Leaving(memory=done.memory, how="stub", reason="pointer_renewed", pointer=pointer)
+                repointed.append(retire.enter(c, tier, leaving, cause, promised=True))
     if tier and begun:
         done = hot.rewrite(rooms.db, tier, begun, changes, cause)
+    elif tier and repointed:
+        with suppress(HotFileError):  # it points there all the same, and status names the file
+            retire.carry_out(rooms.db, tier, repointed, [], cause)
     elif tier:
         tier.stamp([done.memory], cause.at)
     rooms.catch_up()
     return reply.changed("updated", memory, done.memory, usage=done.usage)
+
+
+def _pointer(rooms: Rooms, tier: HotTier, text: str) -> str:
+    """What stands in a hot file for a text that is in the store; empty where the file cannot be used."""
+    try:
+        return pointer(text, most=rooms.options.budget.pointer_chars, taken=tier.document().entries)
+    except HotFileError:
+        return ""
 
 
 def _behind_gates(rooms: Rooms, given: Changes) -> Changes:
@@ -137,7 +155,7 @@ def forget(rooms: Rooms, id_or_query: str, *, actor: str, dry_run: bool = False)
     if dry_run:
         return reply.changed("trashed", memory, None, until=until, dry_run=True)
     cause = rooms.cause(actor, "user")
-    tier = rooms.tier_of(memory) if memory.residence == "hot" else None
+    tier = rooms.tier_of(memory) if memory.in_file else None
     with rooms.db.write() as c:
         now = turn.claim(c, memory, cause.at)
         begun = hot.begin(c, tier, now, "remove", cause) if tier else None
@@ -153,7 +171,7 @@ def restore(rooms: Rooms, memory_id: str, *, actor: str) -> answers.Changed:
     rooms.touch()
     memory = rooms.any(memory_id)
     was_hot = memory.hot_tier is not None
-    if memory.state == "active" and not (was_hot and memory.residence == "cold"):
+    if memory.state == "active" and (memory.residence == "hot" or not was_hot):
         return reply.changed("unchanged", memory, memory)
     if memory.state not in {"active", "trashed"}:
         raise NotFound(id=memory_id)
@@ -170,7 +188,7 @@ def restore(rooms: Rooms, memory_id: str, *, actor: str) -> answers.Changed:
         with suppress(HotFileError):  # it is back all the same, and status names the file
             placed = hot.place(rooms.db, tier, [begun], cause)
     rooms.catch_up()
-    after = replace(memory, residence="hot" if memory.id in placed.ids else "cold")
+    after = replace(memory, residence="hot") if memory.id in placed.ids else memory
     return reply.changed("restored", memory, after, usage=placed.usage)
 
 

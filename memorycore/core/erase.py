@@ -18,6 +18,7 @@ from memorycore.core.forget_many import Wanted, select
 from memorycore.core.receipt import Outcome
 from memorycore.core.rooms import Rooms
 from memorycore.domain.memory import Memory
+from memorycore.domain.pointer import is_fold, is_pointer, key_of, topics
 from memorycore.domain.text import entry_hash, norm_hash, sanitise
 from memorycore.errors import Conflict, HotFileError, InvalidInput, NotFound, StoreError
 from memorycore.hot import scrub
@@ -25,7 +26,7 @@ from memorycore.hot.document import parse
 from memorycore.hot.scrub import Unwanted
 from memorycore.intake import as_kept
 from memorycore.lifecycle import erasure as transition
-from memorycore.lifecycle import hot, turn
+from memorycore.lifecycle import hot, retire, turn
 from memorycore.lifecycle.rows import Cause
 from memorycore.lifecycle.turn import in_turn
 from memorycore.store import edges, erasure, queries, traces
@@ -127,12 +128,13 @@ def _erase(rooms: Rooms, roots: Sequence[Memory], actor: str) -> answers_forget.
     texts = _look(rooms, roots).texts
     removed: dict[str, int] = {}
     for memory in roots:
-        if memory.residence == "hot":
+        if memory.in_file:
             change.forget(rooms, memory.id, actor=actor)
             removed["hot_entries"] = removed.get("hot_entries", 0) + 1
     roots = [rooms.any(memory.id) for memory in roots]
     with rooms.db.read() as c:
         doomed = erasure.look(c, roots, rooms.namespaces, also=texts)
+    _unfold(rooms, doomed, actor)
     removed |= _scrub_files(rooms, doomed)
     removed |= _scrub_copies(rooms, doomed)
     removed["questions"] = _forget_questions(rooms, doomed)
@@ -143,6 +145,22 @@ def _erase(rooms: Rooms, roots: Sequence[Memory], actor: str) -> answers_forget.
     done = Outcome(roots=tuple(roots), doomed=doomed, removed={**doomed.counts, **removed})
     done.remark = "" if doomed.passages else "too_short"
     return _verify(rooms, done, left)
+
+
+def _unfold(rooms: Rooms, doomed: Doomed, actor: str) -> None:
+    """Take the line that stands for many pointers out of a file, where it names a topic of what is erased."""
+    for tier in rooms.tiers.values():
+        with suppress(HotFileError):  # the search afterwards tells what is left
+            if any(_names_it(entry, doomed) for entry in tier.document().entries):
+                retire.rearrange(rooms.db, tier, [], [], rooms.cause(actor, "user"), fold="")
+
+
+def _names_it(entry: str, doomed: Doomed) -> bool:
+    """Whether an entry is the line for many pointers and names a topic of one of these."""
+    if not is_fold(entry):
+        return False
+    named = {key_of(topic) for text in doomed.texts if is_pointer(text) for topic in topics(text)}
+    return not named.isdisjoint(map(key_of, topics(entry)))
 
 
 def _forget_questions(rooms: Rooms, doomed: Doomed) -> int:
@@ -195,7 +213,7 @@ def _scrub_files(rooms: Rooms, doomed: Doomed) -> dict[str, int]:
     hashes = doomed.hashes
     own = {holder.entry_hash for holder in doomed.holders}
     unwanted = Unwanted(
-        is_copy=lambda entry: entry_hash(entry) in keys or norm_hash(entry) in hashes,
+        is_copy=lambda entry: entry_hash(entry) in keys or norm_hash(entry) in hashes or _names_it(entry, doomed),
         spares=lambda entry: entry_hash(entry) in own,
         passages=doomed.passages,
         mark=ERASED,

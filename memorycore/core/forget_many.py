@@ -97,9 +97,9 @@ def _bin(rooms: Rooms, chosen: Sequence[Memory], cause: Cause) -> tuple[set[str]
     went: set[str] = set()
     skipped: list[answers_forget.Skipped] = []
     for target in rooms.tiers:
-        entries = [memory for memory in chosen if memory.residence == "hot" and memory.target == target]
+        entries = [memory for memory in chosen if memory.in_file and memory.target == target]
         went |= _out_of_file(rooms, target, entries, cause, skipped)
-    cold = [memory for memory in chosen if memory.residence != "hot"]
+    cold = [memory for memory in chosen if not memory.in_file]
     for start in range(0, len(cold), BATCH):
         with rooms.db.write() as c:
             for memory in cold[start : start + BATCH]:

@@ -54,7 +54,7 @@ def _same(rooms: Rooms, old: Memory, new: Memory, cause: Cause) -> list[int]:
     kept, other = (new, old) if new.residence == "hot" and old.residence != "hot" else (old, new)
     if cause.automatic and _only_by_hand(rooms, other):
         return []
-    tier = rooms.tier_of(other) if other.residence == "hot" else None
+    tier = rooms.tier_of(other) if other.in_file else None
     said = replace(cause, reason="said_again", facts={**cause.facts, "said": other.content})
     gone = replace(cause, reason="same", facts={**cause.facts, "as": kept.id})
     with rooms.db.write() as c:
@@ -80,7 +80,7 @@ def _end(
             old, new = turn.claim(c, old, cause.at), turn.claim(c, new, cause.at)
             return [relations.propose(c, old, new, relation, cause, evidence=evidence)]
     later = new.valid_from is not None and new.valid_from > cause.at
-    tier = rooms.tier_of(old) if old.residence == "hot" and not later else None
+    tier = rooms.tier_of(old) if old.in_file and not later else None
     gone = added = None
     with rooms.db.write() as c:
         old, new = turn.claim(c, old, cause.at), turn.claim(c, new, cause.at)
@@ -89,7 +89,7 @@ def _end(
         if tier is None:
             return [relations.supersede(c, old, new, cause, evidence=evidence, relation=relation)]
         gone = hot.begin(c, tier, old, "remove", replace(cause, reason="superseded"), by=new.id)
-        if may_be_hot(new, tier):
+        if old.residence == "hot" and may_be_hot(new, tier):
             added = hot.begin(c, tier, new, "add", cause)
     done = hot.exchange(rooms.db, tier, [gone], added, by=new, cause=cause, evidence={old.id: evidence})
     return list(done.events)
@@ -101,5 +101,5 @@ def _only_by_hand(rooms: Rooms, memory: Memory) -> bool:
 
 def may_be_hot(new: Memory, tier: HotTier) -> bool:
     """Whether a memory may come into a hot file in the place of another; room is not looked at."""
-    is_free = new.residence == "cold" and new.scope == "global" and "untrusted" not in new.flags
+    is_free = new.residence != "hot" and new.scope == "global" and "untrusted" not in new.flags
     return is_free and not why_not_hot(new.content, limit=tier.limit)

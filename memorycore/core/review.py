@@ -97,7 +97,7 @@ def _keep_new(rooms: Rooms, one: Waiting, cause: Cause) -> Outcome:
 
 def _keep_old(rooms: Rooms, one: Waiting, cause: Cause) -> Outcome:
     old, edge = _pair(one)
-    tier = rooms.tier_of(one.new) if one.new.residence == "hot" else None
+    tier = rooms.tier_of(one.new) if one.new.in_file else None
     against = replace(cause, facts={**cause.facts, "against": old.id})
     with rooms.db.write() as c:
         new = turn.claim(c, one.new, cause.at)
@@ -117,7 +117,7 @@ def _keep_both(rooms: Rooms, one: Waiting, cause: Cause) -> Outcome:
         relations.settle(c, turn.claim(c, old, cause.at), new, edge, cause)
         routing, _ = _as_own(new)
         tier = rooms.tiers[routing.target]
-        kept_out = one.kind == "proposal" and new.residence == "cold" and "untrusted" not in new.flags
+        kept_out = one.kind == "proposal" and new.residence != "hot" and "untrusted" not in new.flags
         to_hot = kept_out and _goes_hot(rooms, new, routing)
         begun = hot.begin(c, tier, new, "add", cause) if to_hot else None
     if begun:

@@ -43,7 +43,7 @@ class _Found:
 class Unfinished:
     """What was ended in the transaction, and what still has to reach the file, coming or leaving.
 
-    ``retiring`` is what an undo had promised; overflow promises nothing, and looks again another time.
+    ``retiring`` is what was promised; overflow promises nothing, and looks again another time.
     """
 
     ended: int = 0
@@ -104,11 +104,11 @@ def _retired(c: apsw.Connection, tier: HotTier, one: _Found, how: How, found: Un
     """An entry that was to leave, or to become a pointer. Where the file had not been reached yet, it stays."""
     intent, memory = one.intent, one.memory
     leaving = Leaving(memory=memory, how=how, reason=intent.reason, pointer=intent.new_text or "")
-    cause = replace(one.cause, automatic=not intent.undoes)
+    cause = replace(one.cause, automatic=not intent.promised)
     is_pointed = intent.new_text is not None and one.arrived
     is_done = one.gone if memory.in_file else is_pointed
-    if intent.undoes and not is_done:
-        found.retiring.append(retire.enter(c, tier, leaving, cause, undoes=intent.undoes))
+    if intent.promised and not is_done:
+        found.retiring.append(retire.enter(c, tier, leaving, cause, promised=True))
         return
     found.ended += 1
     if is_done:

@@ -124,12 +124,13 @@ class HotTier:
     def why_not_writable(self) -> Unwritable | None:
         return why_not_writable(self.path)
 
-    def append(self, memories: Sequence[Memory], now: datetime) -> Written:
+    def append(self, memories: Sequence[Memory], now: datetime, *, stale: Collection[str] = ()) -> Written:
         """Append those texts that fit, in order, in one write; a text that is there already counts as present.
 
         The text of a memory that has a pointer there takes its place.
         """
-        return self.rearrange([Turn(memory=memory, text=memory.content) for memory in memories], now).written
+        turns = [Turn(memory=memory, text=memory.content) for memory in memories]
+        return self.rearrange(turns, now, stale=stale).written
 
     def rearrange(
         self, turns: Sequence[Turn], now: datetime, *, fold: str | None = None, stale: Collection[str] = ()
@@ -194,7 +195,9 @@ class HotTier:
 
         return self._change(edit, now)
 
-    def exchange(self, gone: Sequence[Memory], new: Memory | None, now: datetime) -> Written:
+    def exchange(
+        self, gone: Sequence[Memory], new: Memory | None, now: datetime, *, stale: Collection[str] = ()
+    ) -> Written:
         """Put one text in the place of others, in one write. One that does not fit stays out; the others leave.
 
         Entries that are gone already are no error; then the new text goes to the end. Its pointer goes with them.
@@ -205,7 +208,7 @@ class HotTier:
         def edit(contents: Contents) -> Edited | None:
             entries = list(contents.entries)
             places = [place for place, entry in enumerate(entries) if entry_hash(entry) in keys]
-            kept = [entry for entry in entries if entry_hash(entry) not in keys]
+            kept = [entry for entry in entries if entry_hash(entry) not in keys and entry_hash(entry) not in stale]
             metas: dict[str, EntryMeta] = {}
             if new is not None and new.content not in kept:
                 rest = [entry for entry in kept if entry_hash(entry) not in own]
@@ -214,15 +217,6 @@ class HotTier:
                     kept.insert(min(places[0] if places else len(kept), len(kept)), new.content)
                     metas[entry_hash(new.content)] = self.meta_of(Turn(memory=new, text=new.content).after, now)
             return Edited(entries=tuple(kept), metas=metas) if kept != entries else None
-
-        return self._change(edit, now)
-
-    def drop(self, memory: Memory, now: datetime) -> Written:
-        """Remove the one entry that is the memory's; one that is gone already is no error."""
-
-        def edit(contents: Contents) -> Edited | None:
-            kept = tuple(entry for entry in contents.entries if entry_hash(entry) != memory.entry_key)
-            return Edited(entries=kept) if kept != contents.entries else None
 
         return self._change(edit, now)
 

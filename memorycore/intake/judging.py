@@ -143,7 +143,7 @@ def is_guarded(memory: Memory) -> bool:
 
 def is_for_a_person(memory: Memory, own_tiers: Container[int | None]) -> bool:
     """As ``is_guarded``, or its entry stands in a hot file of another folder, which would go on to show it."""
-    return is_guarded(memory) or (memory.residence == "hot" and memory.hot_tier not in own_tiers)
+    return is_guarded(memory) or (memory.in_file and memory.hot_tier not in own_tiers)
 
 
 def inherited(old: Memory, new: Memory) -> dict[str, Any]:
@@ -152,7 +152,7 @@ def inherited(old: Memory, new: Memory) -> dict[str, Any]:
     What follows a text that stood in the prompt, or was protected, is no less than that. A text that gives orders from
     elsewhere gets nothing.
     """
-    if "untrusted" in new.flags or not (old.residence == "hot" or is_guarded(old)):
+    if "untrusted" in new.flags or not (old.in_file or is_guarded(old)):
         return {}
     is_stronger = POLICIES.index(old.policy) < POLICIES.index(new.policy)
     wanted: dict[str, Any] = {

@@ -66,7 +66,8 @@ def _stamp(tiers: Mapping[Target, HotTier], recorded: Sequence[Recorded], cause:
 
 
 def _settle(item: Recorded, *, hot_now: bool) -> None:
-    item.memory = replace(item.memory, residence="hot" if hot_now else "cold")
+    if hot_now:
+        item.memory = replace(item.memory, residence="hot")
     if hot_now and item.outcome != "updated":
         item.outcome = "hot"
     elif item.outcome not in _STAYS:
@@ -164,7 +165,7 @@ def _as_its_own(
         if beside is not None:
             waits = replace(cause, automatic=True, reason="file_unusable")
             relations.propose(c, beside.memory, stored, "refines", waits, evidence=beside.evidence())
-        elif candidate.hot and stored.residence == "cold" and stored.target == tier.target:
+        elif candidate.hot and stored.residence != "hot" and stored.target == tier.target:
             item.begun = hot.begin(c, tier, stored, "add", cause)
     waiting = () if beside is None else (beside,)
     item.memory, item.outcome, item.vector = stored, "fallback" if waiting else "cold", False

@@ -347,7 +347,7 @@ def _why_not_reworded(bench: Bench, old: Memory, content: str) -> str:
     if why := why_not_hot(content, limit=tier.limit):
         return "scanner" if why.startswith("scanner_") else why
     try:
-        room = tier.limit - size(tier.document().entries)
+        room = tier.ceiling - size(tier.document().entries)
     except HotFileError:
         return "file_unusable"
     return "" if len(content) <= len(old.content) + room else "no_room"
@@ -392,7 +392,7 @@ def _follow(
         reasons.append(Reason(code="supersedes"))
         recorded.before = recorded.before or item.memory.content
         auto = _because(cause, item)
-        if item.memory.residence == "hot" and not later:
+        if item.memory.in_file and not later:
             tier = bench.tiers[item.memory.target]
             gone = hot.begin(c, tier, item.memory, "remove", replace(auto, reason="superseded"), by=stored.id)
             recorded.leaving.append(gone)

@@ -20,7 +20,7 @@ from memorycore.hot.document import why_not_hot
 from memorycore.hot.tier import HotTier, Written
 from memorycore.lifecycle import relations, rows
 from memorycore.lifecycle.rows import Cause
-from memorycore.store import Database, first_row, intents, memories, standing
+from memorycore.store import Database, all_rows, first_row, intents, memories, standing
 from memorycore.store.intents import Intent, Operation
 from memorycore.store.memories import to_ms
 
@@ -96,7 +96,7 @@ def place(db: Database, tier: HotTier, begun: Sequence[Begun], cause: Cause) -> 
         HotFileError: The file cannot be used now; all of them stay cold.
     """
     try:
-        written = tier.append([item.memory for item in begun], cause.at)
+        written = tier.append([item.memory for item in begun], cause.at, stale=stale_pointers(db, tier))
     except MemoryCoreError:
         with db.write() as c:
             for item in begun:
@@ -215,7 +215,8 @@ def exchange(  # noqa: PLR0913 what goes, what comes, and why
     """
     begun = [*gone, *([added] if added else [])]
     try:
-        written = tier.exchange([item.memory for item in gone], added.memory if added else None, cause.at)
+        leaving, coming = [item.memory for item in gone], added.memory if added else None
+        written = tier.exchange(leaving, coming, cause.at, stale=stale_pointers(db, tier))
     except MemoryCoreError:
         with db.write() as c:  # what could not be done is not forgotten: it waits for somebody
             for item in begun:
@@ -250,7 +251,7 @@ def discard(db: Database, tier: HotTier, begun: Begun, cause: Cause, *, then: Fo
     """
     memory = begun.memory
     with withdrawn_on_failure(db, begun):
-        written = tier.drop(memory, cause.at)
+        written = tier.exchange([memory], None, cause.at, stale=stale_pointers(db, tier))
     with db.write() as c:
         intents.end(c, begun.intent)
         follow(c, tier, written)
@@ -266,7 +267,8 @@ def discard_all(db: Database, tier: HotTier, begun: Sequence[Begun], cause: Caus
         HotFileError: The file cannot be used now; nothing changed.
     """
     try:
-        written = tier.exchange([item.memory for item in begun], None, cause.at)
+        leaving = [item.memory for item in begun]
+        written = tier.exchange(leaving, None, cause.at, stale=stale_pointers(db, tier))
     except MemoryCoreError:
         with db.write() as c:
             for item in begun:
@@ -290,6 +292,13 @@ def withdrawn_on_failure(db: Database, begun: Begun) -> Generator[None]:
         with db.write() as c:
             intents.end(c, begun.intent)
         raise
+
+
+def stale_pointers(db: Database, tier: HotTier) -> frozenset[str]:
+    """Hashes of pointers to texts that stand in the file themselves, since somebody put those back: they may go."""
+    with db.read() as c:
+        found = all_rows(c, "stale_pointers", {"namespace": tier.namespace, "hot_tier": tier.id})
+    return frozenset(entry_hash(pointer) for (pointer,) in found)
 
 
 def restamp(db: Database, tier: HotTier, now: datetime) -> None:

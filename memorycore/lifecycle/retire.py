@@ -14,7 +14,6 @@ import apsw
 
 from memorycore.domain.memory import Memory
 from memorycore.domain.retention import Standing
-from memorycore.domain.text import entry_hash
 from memorycore.errors import Conflict, MemoryCoreError, StoreBusy
 from memorycore.hot.tier import HotTier, Turn, Turned
 from memorycore.lifecycle import hot, rows, turn
@@ -121,8 +120,11 @@ def _begin(
     return begun, kept
 
 
-def enter(c: apsw.Connection, tier: HotTier, leaving: Leaving, cause: Cause, *, undoes: int = 0) -> Retiring:
-    """As ``begin``, for one that may leave. A pointer that is another memory's already does not come."""
+def enter(c: apsw.Connection, tier: HotTier, leaving: Leaving, cause: Cause, *, promised: bool = False) -> Retiring:
+    """Step 1 for one that may leave. A pointer that is another memory's already does not come.
+
+    What was ``promised`` is done by whoever finds the intent, when this process dies.
+    """
     memory = leaving.memory
     if leaving.pointer and hot.is_taken(c, tier, memory, leaving.pointer):
         leaving = replace(leaving, pointer="")
@@ -138,7 +140,7 @@ def enter(c: apsw.Connection, tier: HotTier, leaving: Leaving, cause: Cause, *, 
         reason=leaving.reason,
         started_at_ms=to_ms(cause.at) or 0,
         owner=intents.me(),
-        undoes=undoes,
+        promised=promised,
         how=leaving.how,
     )
     number = intents.begin(c, memory.namespace, tier.id, intent)
@@ -183,7 +185,7 @@ def carry_out(
     turns = [Turn(memory=item.memory, text=item.leaving.text, standing=item.standing) for item in safe]
     turns += [Turn(memory=item.memory, text=item.memory.content) for item in coming]
     try:
-        turned = tier.rearrange(turns, cause.at, fold=fold, stale=_stale(db, tier))
+        turned = tier.rearrange(turns, cause.at, fold=fold, stale=hot.stale_pointers(db, tier))
     except MemoryCoreError:
         with db.write() as c:
             for item in safe:
@@ -224,13 +226,6 @@ def _read_back(db: Database, begun: Sequence[Retiring]) -> list[Retiring]:
             for item in unsafe:
                 intents.end(c, item.intent)
     return safe
-
-
-def _stale(db: Database, tier: HotTier) -> frozenset[str]:
-    """Hashes of pointers to texts that stand in the file themselves: somebody put those back."""
-    with db.read() as c:
-        found = all_rows(c, "stale_pointers", {"namespace": tier.namespace, "hot_tier": tier.id})
-    return frozenset(entry_hash(pointer) for (pointer,) in found)
 
 
 def _stands(leaving: Leaving, turned: Turned) -> How | None:

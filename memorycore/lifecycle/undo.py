@@ -225,7 +225,7 @@ def _way_to_pointer(c: apsw.Connection, step: Step, back: Memory, means: Means) 
     if means.tier is None or step.to != "stub":
         return ()
     leaving = Leaving(memory=back, how="stub", reason=means.cause.reason, pointer=step.pointer)
-    return (retire.enter(c, means.tier, leaving, means.cause, undoes=step.event.seq),)
+    return (retire.enter(c, means.tier, leaving, means.cause, promised=True),)
 
 
 def place(db: Database, taken: Taken, means: Means) -> Placed:

@@ -15,7 +15,7 @@ import apsw
 
 from memorycore.domain.memory import Memory
 from memorycore.domain.text import norm_hash
-from memorycore.store import memories, queries, traces
+from memorycore.store import memories, queries, standing, traces
 from memorycore.store.database import Database, driver_errors
 from memorycore.store.statements import all_rows, first_row, only_row, sql
 
@@ -97,10 +97,19 @@ def look(c: apsw.Connection, roots: Sequence[Memory], namespaces: Sequence[str],
 
 
 def wordings(c: apsw.Connection, memory: Memory, namespaces: Sequence[str]) -> list[str]:
-    """Every text that this memory has, had, was about to get, or was said again in."""
+    """Every text that this memory has, had, was about to get, or was said again in, and its pointers.
+
+    A pointer that another memory has as well is that one's.
+    """
     found = [memory.content, *(str(revision["content"]) for revision in memories.revisions(c, memory))]
+    stood = standing.of(c, memory)
+    pointers = {stood.pointer} if stood is not None else set[str]()
     for event in memories.events(c, memory.id, namespaces):
         found += [text for text in (event.facts.get("said"), *event.change.get("content", ())) if isinstance(text, str)]
+        pointers.add(str(event.facts.get("pointer", "")))
+    for pointer in sorted(pointers - {""}):
+        where = {"pointer": pointer, "seq": memory.seq, "memory_id": memory.id}
+        found += [] if first_row(c, "pointer_elsewhere", where) else [pointer]
     for texts in all_rows(c, "intents_of", {"memory_id": memory.id, "namespace": memory.namespace}):
         found += [text for text in texts if text]
     return found

@@ -23,7 +23,8 @@ class Intent:
     """A change to a hot file that was begun: by whom, when, and which text goes and comes.
 
     ``by``: the memory for which an entry goes, where another takes its place. ``undoes``: the event that is taken back.
-    ``how``: what becomes of a memory that retires; for a stub ``new_text`` is its pointer.
+    ``how``: what becomes of a memory that retires; for a stub ``new_text`` is its pointer. ``promised``: whoever finds
+    that it was not done does it.
     """
 
     id: int
@@ -38,6 +39,7 @@ class Intent:
     by: str = ""
     undoes: int = 0
     how: How | None = None
+    promised: bool = False
 
     def texts(self) -> set[str]:
         return {text for text in (self.old_text, self.new_text) if text is not None}
@@ -87,7 +89,7 @@ def set_file_sha(c: apsw.Connection, tier: int, file_sha: str) -> None:
 def begin(c: apsw.Connection, namespace: str, tier: int, intent: Intent) -> int:
     """Write an intent down; the caller changes the file after this transaction is committed."""
     plan = {"operation": intent.operation, "actor": intent.actor, "reason": intent.reason}
-    plan |= {name: value for name in ("by", "undoes", "how") if (value := getattr(intent, name))}
+    plan |= {name: value for name in ("by", "undoes", "how", "promised") if (value := getattr(intent, name))}
     (key,) = only_row(c, "insert_intent", {
         "namespace": namespace, "hot_tier": tier, "memory_id": intent.memory_id, "old_text": intent.old_text,
         "new_text": intent.new_text, "plan": json.dumps(plan), "started_at": intent.started_at_ms,

@@ -327,7 +327,7 @@ def test_a_run_is_undone_backwards(home: Home, core: MemoryCore) -> None:
     ids = [store(core, rule(number).content)["id"] for number in (1, 2)]
     cause = replace(core.rooms.cause("test", "stale"), automatic=True)
     for memory_id in ids:
-        core.rooms.tiers["memory"].drop(row(core, memory_id), cause.at)
+        core.rooms.tiers["memory"].exchange([row(core, memory_id)], None, cause.at)
         with core.db.write() as c:
             rows.trash(c, rows.move(c, row(core, memory_id), "cold", cause), cause)
     answer = core.undo(actor="test", run=cause.run)

@@ -31,6 +31,12 @@ SELECT 1 FROM archive_text WHERE instr(tokens, :tokens) > 0 LIMIT 1;
 -- name: intents_of
 SELECT old_text, new_text FROM hot_intent WHERE memory_id = :memory_id AND namespace = :namespace;
 
+-- name: pointer_elsewhere (all namespaces: only the fact leaves)
+SELECT 1 FROM hot_standing WHERE pointer = :pointer AND memory_seq <> :seq
+UNION ALL
+SELECT 1 FROM event WHERE memory_id <> :memory_id AND instr(facts, :pointer) > 0
+LIMIT 1;
+
 -- name: vectors_of
 SELECT vector FROM embedding WHERE memory_seq IN (SELECT value FROM json_each(:seqs));
 
