@@ -69,6 +69,10 @@ class MemoryCore:
         core.rooms.start()
         return core
 
+    def session_seen(self, session_id: str) -> None:
+        """A session is at work whose prompt holds the hot files as they were. Noted, not written: it costs nothing."""
+        self.rooms.session_seen(session_id)
+
     def close(self) -> None:
         """End the background work and close the database. Nothing acknowledged depends on it."""
         if self._endpoint:

@@ -2,7 +2,8 @@
 
 from collections.abc import Callable
 from contextlib import suppress
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 
 from uuid6 import uuid7
 
@@ -17,10 +18,10 @@ from memorycore.hot.tier import HotTier
 from memorycore.lifecycle import naming
 from memorycore.lifecycle.rows import Cause
 from memorycore.opening import embed_choice, open_tier
-from memorycore.options import CoreOptions
+from memorycore.options import CoreOptions, GateOptions
 from memorycore.search import LivingIndex, RecallFilters, SearchRequest, SearchResult, search
 from memorycore.search.neighbours import Scout
-from memorycore.store import erasure, open_database, upkeep
+from memorycore.store import erasure, open_database, sessions, upkeep
 from memorycore.store.uses import LogRules, Uses
 
 MOST_RESULTS = 1_000
@@ -33,6 +34,12 @@ def utc_now() -> datetime:
 def new_id() -> str:
     """A UUIDv7: unique without asking anybody, and in the order of time."""
     return str(uuid7())
+
+
+@lru_cache(maxsize=64)
+def _clean_session(session_id: str, gates: GateOptions) -> str:
+    """Asked with each call of a tool, and nearly always for the same one."""
+    return intake.clean_name(session_id, gates)
 
 
 def _log_rules(options: CoreOptions) -> LogRules | None:
@@ -100,6 +107,7 @@ class Rooms:
                 self.later(self)
             with suppress(StoreError):
                 erasure.clear_disk(self.db)
+        self.uses.ended(self.uses.open_sessions())
         self.uses.flush()
         self.embedding.close()
         self.db.close()
@@ -107,6 +115,18 @@ class Rooms:
     def cause(self, actor: str, reason: str) -> Cause:
         """Why something changes now. What one call changes belongs together in the ledger, as one run."""
         return Cause(actor=actor, at=self.clock(), reason=reason, run=self.new_id())
+
+    def session_seen(self, session_id: str) -> None:
+        """Note that a session is at work, until this process ends."""
+        if self.uses.seen(_clean_session(session_id, self.options.gates)) and self.background:
+            self.background.wake()
+
+    def session_runs(self) -> bool:
+        """Whether any session is at work, of this process or another, whose prompt holds the hot files."""
+        self.uses.flush()
+        idle = timedelta(minutes=self.options.budget.session_idle_minutes)
+        with self.db.read() as c:
+            return sessions.running(c, self.options.namespace, self.clock(), idle)
 
     def touch(self) -> None:
         """Take notice of what others did to the hot files. A file that cannot be read is a problem, not an end."""

@@ -51,6 +51,7 @@ class MemoryServer(MCPServer[Desk]):
 
     async def list_tools(self) -> list[Tool]:
         self.listed.set()
+        self.desk.seen(caller("").session_id)  # every client lists the tools when it connects
         return [_listed(tool) for tool in self.tools.values()]
 
     async def call_tool(

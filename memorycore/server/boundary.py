@@ -67,6 +67,7 @@ def refusal(tool: ToolSpec, error: MemoryCoreError, language: Language) -> Mappi
 def _run(desk: Desk, tool: ToolSpec, arguments: Mapping[str, Any], caller: Caller) -> tuple[Mapping[str, Any], int]:
     ask = _checked(tool, arguments)
     with desk.core() as core:
+        core.session_seen(caller.session_id)
         answer = dict(tool.run(core, ask, caller))
     if extras := [name for name in arguments if name not in tool.ask.model_fields]:
         answer["unknown_arguments"] = [name[:40] for name in extras[:NAMED_EXTRAS]]

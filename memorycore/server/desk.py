@@ -29,6 +29,7 @@ class Desk:
         self._open_core = open_core
         self._opening = threading.Lock()
         self._core: MemoryCore | None = None
+        self._newcomers: set[str] = set()
         self._idle = threading.Condition()
         self._busy = 0
         self._closed = False
@@ -50,6 +51,14 @@ class Desk:
             with self._idle:
                 self._busy -= 1
                 self._idle.notify_all()
+
+    def seen(self, session_id: str) -> None:
+        """A client is here, whose prompt may hold the hot files as they are. Waits for nothing and never fails."""
+        core = self._core
+        if core is None:
+            self._newcomers.add(session_id)
+        else:
+            core.session_seen(session_id)
 
     def warm(self) -> None:
         """Open the core in a thread of its own, so that the model loads while nobody waits for it."""
@@ -73,6 +82,8 @@ class Desk:
                 self._core = None
             if self._core is None:
                 self._core = self._open_core()
+                while self._newcomers:
+                    self._core.session_seen(self._newcomers.pop())
             return self._core
 
     def _warm(self) -> None:

@@ -93,11 +93,15 @@ class Uses:
             last = self._seen.get(session_id)
             if last is not None and timedelta(0) <= now - last < SEEN_AGAIN_AFTER:
                 return False
+            if last is None:  # those that went without a word
+                self._seen = {name: at for name, at in self._seen.items() if now - at < sessions.FORGOTTEN_AFTER}
             self._seen[session_id] = self._kept.sessions[session_id] = now
         return last is None
 
     def ended(self, session_ids: Sequence[str]) -> None:
         """Sessions are over: it is as if they had not been here. Never waits for another writer."""
+        if not session_ids:
+            return
         with self._lock:
             for session_id in session_ids:
                 self._seen.pop(session_id, None)
