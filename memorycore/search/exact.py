@@ -1,10 +1,11 @@
-"""The exact channel: memories that the question names by id or reference, by tag, or in quotation marks."""
+"""The exact channel: memories that the question names by id or reference, by pointer, by tag, or in quotation marks."""
 
 from __future__ import annotations
 
 import json
 from typing import TYPE_CHECKING
 
+from memorycore.domain.pointer import key_of
 from memorycore.domain.text import fold, query_tokens
 from memorycore.search.words import holding_all
 from memorycore.store.statements import all_rows
@@ -22,13 +23,16 @@ LONGEST_REFERENCE = 200
 
 
 def find(c: apsw.Connection, question: Question, rows: Rows, allowed: Mask) -> dict[str, RowNumbers]:
-    """Rows that are named, by how: ``name``, ``tag``, ``phrase``."""
+    """Rows that are named, by how: ``name``, ``pointer``, ``tag``, ``phrase``."""
     found: dict[str, RowNumbers] = {}
     if question.ids or len(question.text) <= LONGEST_REFERENCE:
         parameters = {
             "namespaces": json.dumps(rows.namespaces), "ids": json.dumps(question.ids), "ref": question.text,
         }  # fmt: skip
         found["name"] = rows.find([seq for (seq,) in all_rows(c, "seqs_by_name", parameters)])
+    if question.pointed:
+        pointers = all_rows(c, "pointers", {"namespaces": json.dumps(rows.namespaces)})
+        found["pointer"] = rows.find(sorted(seq for seq, text in pointers if key_of(text) in question.pointed))
     if question.tags:
         found["tag"] = rows.tagged(question.tags, all_of_them=False)
     for phrase in question.phrases:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
+from memorycore.domain.pointer import asked_for, key_of
 from memorycore.domain.telling import small_words
 from memorycore.domain.text import fold, query_tokens, sanitise
 
@@ -31,7 +32,7 @@ class Question:
     """A question as search sees it.
 
     Attributes:
-        text: The whole question, clean.
+        text: The whole question, clean; of a pointer that was copied into it, the words.
         words: Folded words and pairs of CJK characters, without small words, unless there are no others.
         compounds: Words written together, as sequences of words: ``docs/plan`` → ``docs plan``.
         phrases: Folded texts in quotation marks.
@@ -39,6 +40,7 @@ class Question:
         ids: Ids of memories that stand in it.
         years, months: The times that it names, as numbers.
         asks_time: It asks when or how long.
+        pointed: The whole question as pointers are compared, if the mark of one stands in it; empty otherwise.
     """
 
     text: str
@@ -50,6 +52,7 @@ class Question:
     years: frozenset[int] = frozenset()
     months: frozenset[int] = frozenset()
     asks_time: bool = False
+    pointed: str = ""
 
     def names(self) -> set[str]:
         """What in it may be somebody's name: up to three words in a row, two to four CJK characters in a row."""
@@ -72,7 +75,8 @@ class Question:
 
 def read_question(text: str) -> Question:
     """Take a question apart. Any text will do; nothing in it is an operator."""
-    clean = sanitise(text).strip()
+    given = sanitise(text).strip()
+    clean = asked_for(given)
     folded = fold(clean)
     tokens = query_tokens(clean)
     telling = [word for word in tokens if word not in small_words()]
@@ -88,6 +92,7 @@ def read_question(text: str) -> Question:
         years=years,
         months=months,
         asks_time=bool(_patterns("asks").search(folded)),
+        pointed="" if clean == given else key_of(given),
     )
 
 

@@ -94,3 +94,7 @@ GROUP BY m.seq;
 
 -- name: newest_event (all namespaces: a number up to which the ledger was read)
 SELECT coalesce(max(seq), 0) FROM event;
+
+-- name: pointers
+SELECT memory_seq, pointer FROM hot_standing
+WHERE namespace IN (SELECT value FROM json_each(:namespaces)) AND pointer <> '' AND retired_at IS NOT NULL ORDER BY memory_seq;
