@@ -69,6 +69,15 @@ class Assertion:
         return frozenset(term.key for term in self.content)
 
     @cached_property
+    def names(self) -> frozenset[str]:
+        return frozenset(term.key for term in self.terms if term.kind in {"name", "name?"})
+
+    @cached_property
+    def doubtful(self) -> frozenset[str]:
+        """What opens a sentence with a capital: names, or words like others."""
+        return frozenset(term.key for term in self.terms if term.kind == "name?")
+
+    @cached_property
     def negations(self) -> int:
         return sum(term.denied for term in self.content)
 

@@ -1,7 +1,7 @@
 """What differs between two assertions, token by token."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from rapidfuzz.distance import Indel
 
@@ -11,8 +11,7 @@ LONGEST = 600
 """Terms that are aligned; longer texts are documents and compared as a whole."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Run:
+class Run(NamedTuple):
     """One place where the texts differ: terms of the old text, of the new text, or both.
 
     ``before`` and ``after`` are the terms around it in the new text (in the old one when nothing is new).
@@ -124,14 +123,13 @@ def _without_moved(runs: list[Run], shared: list[tuple[Term, Term]]) -> tuple[li
 
 def _paired(runs: list[Run]) -> list[Run]:
     """One thing gone here and one of its kind come there is a replacement."""
-    old = [run for run in runs if (kept := _content_only(run)) and kept.kind == "removed"]
-    new = [run for run in runs if (kept := _content_only(run)) and kept.kind == "added"]
-    kinds = [
-        {term.kind for run in side for term in (*run.old, *run.new) if term.kind in CONTENT} for side in (old, new)
-    ]
-    if len(old) != 1 or len(new) != 1 or kinds[0] != kinds[1]:
+    differing = [(run, kept) for run in runs if (kept := _content_only(run)) is not None]
+    old = [run for run, kept in differing if kept.kind == "removed"]
+    new = [run for run, kept in differing if kept.kind == "added"]
+    if len(differing) != 2 or len(old) != 1 or len(new) != 1:  # noqa: PLR2004 the two
         return runs
-    if sum(_content_only(run) is not None for run in runs) != 2:  # noqa: PLR2004 the two
+    kinds = [{term.kind for term in (*run.old, *run.new) if term.kind in CONTENT} for run in (*old, *new)]
+    if kinds[0] != kinds[1]:
         return runs
     pair = Run(old=old[0].old, new=new[0].new, before=new[0].before, after=new[0].after)
     return [pair, *(run for run in runs if run not in (old[0], new[0]))]
@@ -139,6 +137,8 @@ def _paired(runs: list[Run]) -> list[Run]:
 
 def _split_at_predicate(run: Run) -> list[Run]:
     """Subject and predicate both replaced are two differences, also when no shared word stands between."""
+    if not run.old or not run.new:
+        return [run]
     old, new = (
         [tuple(term for term in terms if term.subject == side) for side in (True, False)]
         for terms in (run.old, run.new)
@@ -157,6 +157,8 @@ def _content_only(run: Run) -> Run | None:
     new = tuple(term for term in run.new if term.kind in CONTENT)
     if not old and not new:
         return None
+    if len(old) == len(run.old) and len(new) == len(run.new):
+        return run
     return Run(old=old, new=new, before=run.before, after=run.after)
 
 

@@ -110,8 +110,8 @@ def case_of(old: str, new: str) -> Case:
 
 def _settled(one: Assertion, other: Assertion) -> Assertion:
     """A word that opens a sentence is a name when the other text has it as one, else the word that it may be."""
-    names = {term.key for term in other.terms if term.kind in {"name", "name?"}}
-    if not any(term.kind == "name?" and term.key not in names for term in one.terms):
+    names = other.names
+    if one.doubtful <= names:
         return one
     terms = tuple(
         term._replace(token=term.token._replace(kind="name?", key=term.token.dimension, dimension=""))

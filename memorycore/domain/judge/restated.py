@@ -16,7 +16,7 @@ _OVER = re.compile("了|\\b(?:has|have|left|retired|quit|raised|gone|went)\\b")
 def restated(case: Case) -> Verdict | None:
     """``the conductor has left; the conductor is Maren``: superseded when the rest tells that something happened."""
     clauses = [part.strip() for part in _CLAUSE_END.split(case.new.text) if part.strip()]
-    if not 1 < len(clauses) <= _MOST_CLAUSES:
+    if not 1 < len(clauses) <= _MOST_CLAUSES or not any(term.subject for term in case.old.content):
         return None
     for clause in clauses:
         part = case_of(case.old.said, clause)
