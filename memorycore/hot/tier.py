@@ -124,21 +124,14 @@ class HotTier:
     def why_not_writable(self) -> Unwritable | None:
         return why_not_writable(self.path)
 
-    def append(self, memories: Sequence[Memory], now: datetime, *, stale: Collection[str] = ()) -> Written:
-        """Append those texts that fit, in order, in one write; a text that is there already counts as present.
-
-        The text of a memory that has a pointer there takes its place.
-        """
-        turns = [Turn(memory=memory, text=memory.content) for memory in memories]
-        return self.rearrange(turns, now, stale=stale).written
-
     def rearrange(
         self, turns: Sequence[Turn], now: datetime, *, fold: str | None = None, stale: Collection[str] = ()
     ) -> Turned:
         """Take entries out, let others come, and keep one line for pointers that are none any more, all in one write.
 
-        An entry that is not exactly there any more is left alone, and a text that finds no room stays out. ``fold`` is
-        that line, empty for none; ``stale`` are hashes of pointers that nobody needs.
+        An entry that is not exactly there any more is left alone. A text goes to the place of its pointer or to the
+        end, and stays out where it finds no room; one that is there already counts as present. ``fold`` is that line,
+        empty for none; ``stale`` are hashes of pointers that nobody needs.
         """
         leaving, coming = _wishes(turns)
         wish = Wish(

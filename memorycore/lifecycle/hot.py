@@ -14,10 +14,11 @@ from typing import Any
 import apsw
 
 from memorycore.domain.memory import Memory
+from memorycore.domain.retention import DAY, arrived
 from memorycore.domain.text import entry_hash, holds_lines, replace_lines
 from memorycore.errors import Conflict, InvalidInput, MemoryCoreError, NotFound
 from memorycore.hot.document import why_not_hot
-from memorycore.hot.tier import HotTier, Written
+from memorycore.hot.tier import HotTier, Turn, Written
 from memorycore.lifecycle import relations, rows
 from memorycore.lifecycle.rows import Cause
 from memorycore.store import Database, all_rows, first_row, intents, memories, standing
@@ -96,7 +97,8 @@ def place(db: Database, tier: HotTier, begun: Sequence[Begun], cause: Cause) -> 
         HotFileError: The file cannot be used now; all of them stay cold.
     """
     try:
-        written = tier.append([item.memory for item in begun], cause.at, stale=stale_pointers(db, tier))
+        turns = arrivals(db, tier, begun, cause)
+        written = tier.rearrange(turns, cause.at, stale=stale_pointers(db, tier)).written
     except MemoryCoreError:
         with db.write() as c:
             for item in begun:
@@ -292,6 +294,21 @@ def withdrawn_on_failure(db: Database, begun: Begun) -> Generator[None]:
         with db.write() as c:
             intents.end(c, begun.intent)
         raise
+
+
+def arrivals(db: Database, tier: HotTier, begun: Sequence[Begun], cause: Cause) -> list[Turn]:
+    """What is to come into a file, each with how it stands there from now on."""
+    with db.read() as c:
+        known = standing.by_seq(c, tier.namespace, [item.memory.seq for item in begun])
+    days = tier.resident / DAY
+    return [
+        Turn(
+            memory=item.memory,
+            text=item.memory.content,
+            standing=arrived(known.get(item.memory.seq), cause.at, resident_days=days),
+        )
+        for item in begun
+    ]
 
 
 def stale_pointers(db: Database, tier: HotTier) -> frozenset[str]:

@@ -183,8 +183,8 @@ def carry_out(
     if not safe and not coming and fold is None:
         return Rearranged(kept=kept)
     turns = [Turn(memory=item.memory, text=item.leaving.text, standing=item.standing) for item in safe]
-    turns += [Turn(memory=item.memory, text=item.memory.content) for item in coming]
     try:
+        turns += hot.arrivals(db, tier, coming, cause)
         turned = tier.rearrange(turns, cause.at, fold=fold, stale=hot.stale_pointers(db, tier))
     except MemoryCoreError:
         with db.write() as c:
