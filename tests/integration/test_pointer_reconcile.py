@@ -1,0 +1,218 @@
+"""What a host does to a pointer is done to the pointer, and to a memory only where it wrote the memory's words."""
+
+import json
+from collections.abc import Generator
+from pathlib import Path
+
+import pytest
+
+from memorycore.core import MemoryCore
+from memorycore.domain.memory import Memory
+from memorycore.lifecycle import retire
+from memorycore.lifecycle.retire import Leaving
+from memorycore.store import memories, standing
+from tests.homes import Home, rule
+
+RULE = "Never deploy the billing service on a Friday without asking Ana."
+POINTER = "[recall] billing · Friday"
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Home:
+    return Home(tmp_path)
+
+
+@pytest.fixture
+def core(home: Home) -> Generator[MemoryCore]:
+    """Three entries; the one in the middle is a pointer to RULE."""
+    home.write_memory_file(rule(1).content, RULE, rule(2).content)
+    with home.core() as core:
+        core.touch()
+        retire_one(core, RULE, POINTER)
+        yield core
+
+
+def retire_one(core: MemoryCore, text: str, pointer: str) -> None:
+    leaving = Leaving(memory=named(core, text), how="stub", reason="evicted", pointer=pointer)
+    done = retire.rearrange(core.db, core.rooms.tiers["memory"], [leaving], [], core.rooms.cause("test", ""))
+    assert done.left
+
+
+def named(core: MemoryCore, text: str) -> Memory:
+    found = core.rooms.named(text)
+    assert found is not None, text
+    return found
+
+
+def pointer_of(core: MemoryCore, memory: Memory) -> str:
+    with core.db.read() as c:
+        found = standing.of(c, memory)
+    return found.pointer if found else ""
+
+
+def reasons(core: MemoryCore, memory: Memory) -> list[str]:
+    """Why it was moved or changed, the last first."""
+    with core.db.read() as c:
+        return [event.reason for event in reversed(memories.events(c, memory.id, core.namespaces))]
+
+
+def settled(home: Home, core: MemoryCore) -> None:
+    """A second look changes nothing more: neither the file nor a row."""
+    core.touch()
+    before, bytes_before = core.db.data_version(), home.memory_file.read_bytes()
+    core.touch()
+    assert (core.db.data_version(), home.memory_file.read_bytes()) == (before, bytes_before)
+
+
+def test_a_removed_pointer_is_a_pointer_removed(home: Home, core: MemoryCore) -> None:
+    memory = named(core, RULE)
+    home.write_memory_file(rule(1).content, rule(2).content)
+    core.touch()
+    assert (named(core, RULE).residence, core.trash()["items"]) == ("cold", [])
+    assert reasons(core, memory)[0] == "pointer_removed"
+    assert core.recall("billing Friday")["results"][0]["id"] == memory.id
+    settled(home, core)
+
+
+def test_a_pointer_in_other_words_still_points(home: Home, core: MemoryCore) -> None:
+    for wording in ("[recall]  Billing ·  friday", "[recall] billing · weekend", "recall billing · weekend"):
+        home.write_memory_file(rule(1).content, wording, rule(2).content)
+        core.touch()
+        memory = named(core, RULE)
+        assert (memory.residence, pointer_of(core, memory)) == ("stub", wording)
+        settled(home, core)
+    assert core.rooms.named("[recall] billing · weekend") is None
+
+
+def test_a_rule_in_its_place_is_the_rule_in_other_words(home: Home, core: MemoryCore) -> None:
+    memory = named(core, RULE)
+    edited = "Never deploy the billing service on a Friday without asking Ana or Bo."
+    home.write_memory_file(rule(1).content, edited, rule(2).content)
+    core.touch()
+    now = core.rooms.any(memory.id)
+    assert (now.content, now.residence) == (edited, "hot")
+    assert [item["content"] for item in core.inspect(memory.id)["revisions"]] == [RULE]
+    assert reasons(core, memory)[0] == "host_edited"
+    settled(home, core)
+
+
+def test_a_rule_that_names_all_its_topics_is_one_as_well(home: Home, core: MemoryCore) -> None:
+    memory = named(core, RULE)
+    home.write_memory_file(rule(1).content, "No release of billing when it is Friday.", rule(2).content)
+    core.touch()
+    assert core.rooms.any(memory.id).content == "No release of billing when it is Friday."
+
+
+def test_another_text_in_its_place_is_another_memory(home: Home, core: MemoryCore) -> None:
+    home.write_memory_file(rule(1).content, "The harbour pilots speak Dutch.", rule(2).content)
+    core.touch()
+    assert named(core, RULE).residence == "cold"
+    assert named(core, "The harbour pilots speak Dutch.").residence == "hot"
+
+
+def test_a_line_below_a_pointer_does_not_become_the_rule(home: Home, core: MemoryCore) -> None:
+    home.write_memory_file(rule(1).content, f"{POINTER}\nThe harbour pilots speak Dutch.", rule(2).content)
+    core.touch()
+    assert named(core, RULE).residence == "cold"
+    assert named(core, f"{POINTER}\nThe harbour pilots speak Dutch.").residence == "hot"
+
+
+@pytest.mark.parametrize("beside", [True, False])
+def test_the_text_itself_in_the_file_is_the_memory_hot_again(home: Home, core: MemoryCore, beside: bool) -> None:  # noqa: FBT001 a parameter of the test
+    memory = named(core, RULE)
+    home.write_memory_file(rule(1).content, *([POINTER] if beside else []), RULE, rule(2).content)
+    core.touch()
+    assert named(core, RULE).id == memory.id
+    assert named(core, RULE).residence == "hot"
+    settled(home, core)
+    core.remember(rule(3), actor="test")  # the next write of ours takes a pointer along that nobody needs
+    assert home.entries() == [rule(1).content, RULE, rule(2).content, rule(3).content]
+
+
+def test_pointers_in_another_order_are_the_same_pointers(home: Home, core: MemoryCore) -> None:
+    retire_one(core, rule(1).content, "[recall] release")
+    home.write_memory_file(rule(2).content, POINTER, "[recall] release")
+    core.touch()
+    assert pointer_of(core, named(core, RULE)) == POINTER
+    assert pointer_of(core, named(core, rule(1).content)) == "[recall] release"
+    settled(home, core)
+
+
+def test_an_older_copy_of_the_file_brings_the_pointer_back(home: Home, core: MemoryCore) -> None:
+    older = home.memory_file.read_bytes()
+    home.write_memory_file(rule(1).content, rule(2).content)
+    core.touch()
+    home.memory_file.write_bytes(older)
+    core.touch()
+    memory = named(core, RULE)
+    assert (memory.residence, pointer_of(core, memory)) == ("stub", POINTER)
+    assert reasons(core, memory)[0] == "pointer_returned"
+    assert core.rooms.named(POINTER) is None
+    settled(home, core)
+
+
+def test_a_lost_sidecar_is_written_again(home: Home, core: MemoryCore) -> None:
+    sidecar = home.options.hot_dir / "MEMORY.meta.json"
+    sidecar.unlink()
+    core.touch()
+    metas = json.loads(sidecar.read_text("utf-8"))["entries"].values()
+    assert [meta["type"] for meta in metas] == ["rule", "stub", "rule"]
+    assert [meta.get("cold_id") for meta in metas] == [None, named(core, RULE).id, None]
+    settled(home, core)
+
+
+def test_a_lost_database_leaves_pointers_as_plain_entries(home: Home, core: MemoryCore) -> None:
+    memory = named(core, RULE)
+    elsewhere = Home(home.root / "elsewhere")
+    elsewhere.options.hot_dir.mkdir(parents=True)
+    for name in ("MEMORY.md", "MEMORY.meta.json"):
+        (elsewhere.options.hot_dir / name).write_bytes((home.options.hot_dir / name).read_bytes())
+    with elsewhere.core() as other:
+        other.touch()
+        plain = named(other, POINTER)
+        assert (plain.residence, plain.id == memory.id) == ("hot", False)
+        assert elsewhere.entries() == home.entries()
+        settled(elsewhere, other)
+
+
+def test_a_pointer_of_the_predecessor_is_a_text_like_any_other(home: Home) -> None:
+    old = '[规则指针]发布前必须检查→recall("发布前必须检查")'
+    home.write_memory_file(rule(1).content, old)
+    with home.core() as core:
+        core.touch()
+        assert named(core, old).residence == "hot"
+        settled(home, core)
+
+
+def test_an_emptied_file_takes_no_memory(home: Home, core: MemoryCore) -> None:
+    whole = home.memory_file.read_bytes()
+    home.memory_file.write_bytes(b"")
+    core.touch()
+    assert core.trash()["items"] == []
+    assert named(core, RULE).residence == "cold"
+    home.memory_file.write_bytes(whole)
+    core.touch()
+    assert [named(core, text).residence for text in (rule(1).content, RULE, rule(2).content)] == ["hot", "stub", "hot"]
+
+
+def test_an_entry_that_was_lost_for_a_while_weighs_what_it_weighed(home: Home, core: MemoryCore) -> None:
+    with core.db.read() as c:
+        before = standing.of(c, named(core, rule(1).content))
+    whole = home.memory_file.read_bytes()
+    home.memory_file.write_bytes(b"")
+    core.touch()
+    home.clock.forward(days=3)
+    home.memory_file.write_bytes(whole)
+    core.touch()
+    with core.db.read() as c:
+        assert standing.of(c, named(core, rule(1).content)) == before
+
+
+def test_a_line_that_stands_for_many_is_nobodys(home: Home, core: MemoryCore) -> None:
+    home.write_memory_file(*home.entries(), "[recall +3] tea · grid")
+    core.touch()
+    assert core.rooms.named("[recall +3] tea · grid") is None
+    settled(home, core)
+    home.write_memory_file(*home.entries()[:3])
+    core.touch()
+    assert core.trash()["items"] == []
