@@ -131,6 +131,7 @@ class Found(TypedDict):
     disputed_with: NotRequired[list[str]]
     same: NotRequired[list[str]]
     untrusted: NotRequired[bool]
+    restored: NotRequired[bool]
     revived: NotRequired[bool]
     undo: NotRequired[str]
     kind: NotRequired[str]
@@ -245,12 +246,25 @@ class ColdUsage(TypedDict):
     failed: int
 
 
+class QuestionLog(TypedDict):
+    """What is known of questions: whether they are noted, how many, since when.
+
+    ``threshold``: the score from which one counts as a use of a rule; None while there is no model.
+    """
+
+    noted: bool
+    count: int
+    oldest: str | None
+    threshold: float | None
+
+
 class Usage(TypedDict):
     """Both files, the cold counts, thresholds, backlog, degraded parts."""
 
     hot: list[HotUsage]
     cold: ColdUsage
     binned: int
+    questions: QuestionLog
     degraded: list[str]
 
 

@@ -8,13 +8,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from memorycore import __version__, answers, messages, reply_review
-from memorycore.domain.memory import Target
+from memorycore.domain.memory import Target, format_time
 from memorycore.errors import HotFileError
+from memorycore.govern import activity
 from memorycore.govern import waiting as to_decide
 from memorycore.hot.document import host_takes_edits, size
 from memorycore.hot.tier import HotTier
 from memorycore.options import CoreOptions, Language
-from memorycore.store import Database, all_rows, engine, only_row, upkeep, vectors
+from memorycore.store import Database, all_rows, engine, only_row, queries, upkeep, vectors
 from memorycore.store.memories import to_ms
 
 if TYPE_CHECKING:
@@ -55,7 +56,18 @@ def usage(view: View) -> answers.Usage:
             "pending": waiting if name is None else max(waiting, total - embedded - failed), "failed": failed,
         },
         "binned": binned,
+        "questions": _questions(view),
         "degraded": _degraded(view),
+    }  # fmt: skip
+
+
+def _questions(view: View) -> answers.QuestionLog:
+    with view.db.read() as c:
+        log = queries.kept(c, view.options.namespace)
+    score = activity.threshold(view.embedding, view.options)
+    return {
+        "noted": view.options.activity_log, "count": log.count, "oldest": format_time(log.oldest),
+        "threshold": None if score is None else round(score, 4),
     }  # fmt: skip
 
 

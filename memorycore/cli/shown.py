@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         Bin,
         Changed,
         HotUsage,
+        QuestionLog,
         Status,
     )
     from memorycore.cli.bulk import Bad
@@ -174,6 +175,7 @@ def status(shell: "Shell", answer: "Status") -> None:
         if cold["pending"] or cold["failed"]
         else "",
         "bin": shell.word("usage.bin", count=usage["binned"], due=answer["purge_due"] or None),
+        "questions": _questions(shell, usage["questions"]),
         "model": answer["model"],
         "vector_index": "" if answer["vector_index"].startswith("sqlite-vec") else answer["vector_index"],
         "files": answer["hot_dir"],
@@ -184,6 +186,14 @@ def status(shell: "Shell", answer: "Status") -> None:
     }
     shell.out.print()
     shell.out.print(columns(*((shell.word(f"label.{name}"), Text(value)) for name, value in facts.items() if value)))
+
+
+def _questions(shell: "Shell", log: "QuestionLog") -> str:
+    off = "" if log["noted"] else shell.word("usage.questions_off")
+    if not log["count"]:
+        return off
+    known = shell.word("usage.questions", count=thousands(log["count"]), since=(log["oldest"] or "")[:10])
+    return f"{known} · {off}" if off else known
 
 
 def _filled(shell: "Shell", hot: "HotUsage") -> str:

@@ -14,7 +14,7 @@ from memorycore.core.review import Choice
 from memorycore.core.rooms import Rooms, new_id, utc_now
 from memorycore.domain.memory import Draft, Memory, Target
 from memorycore.embed import EmbeddingService
-from memorycore.govern import maintenance, purge, vectors
+from memorycore.govern import maintenance, purge, question_log, vectors
 from memorycore.llm import open_endpoint
 from memorycore.options import CoreOptions
 from memorycore.search import RecallFilters
@@ -319,6 +319,7 @@ class MemoryCore:
         self.touch()
         known: dict[str, maintenance.Step] = {
             "purge": lambda: {"purged": self._purge(dry_run=dry_run)},
+            "questions": lambda: question_log.keep(self.db, self.options, self.rooms.clock(), dry_run=dry_run),
             **maintenance.steps_of(self.db, self.embedding, clock=self.rooms.clock, dry_run=dry_run),
         }
         return maintenance.run(known, steps, dry_run=dry_run)

@@ -17,6 +17,7 @@ from memorycore.store import queries
 from memorycore.store.queries import Query
 from tests.command_line import CommandLine
 from tests.homes import START, Home, fact
+from tests.raw import files_with
 
 KEY = base64.b64decode("Z2hwX0FiQ2RFZkdoSWpLbE1uT3BRclN0VXZXeFl6MDEyMzQ1Njc4OQ==").decode()
 
@@ -219,3 +220,32 @@ def test_a_memory_that_is_updated_by_its_words_is_no_question(tmp_path: Path) ->
         core.remember(Draft(content="The printer in room 1 was bought in Leeds."), actor="test")
         core.forget("printer", actor="test")
         assert asked(core) == []
+
+
+def test_usage_says_how_much_is_kept_and_since_when(tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    with home.core(vectors=True) as core:
+        core.recall("printer")
+        home.clock.forward(days=1)
+        core.recall("scanner")
+        since = "2026-03-02T09:00:00Z"
+        assert core.usage()["questions"] == {"noted": True, "count": 2, "oldest": since, "threshold": 0.5}
+
+
+def test_maintenance_empties_the_log_of_who_has_switched_it_off(tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    with home.core() as core:
+        core.recall("zephyrine quillfeather")
+    home.options = replace(home.options, activity_log=False)
+    with home.core() as core:
+        assert core.maintain(["questions"], dry_run=True)["steps"] == [{"step": "questions", "kept": 1, "dropped": 0}]
+        assert core.maintain(["questions"])["steps"] == [{"step": "questions", "kept": 0, "dropped": 1}]
+    assert files_with(tmp_path, b"quillfeather") == []
+
+
+def test_maintenance_keeps_the_log_within_its_bounds(tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    with home.core() as core:
+        core.recall("printer")
+        home.clock.forward(days=46)
+        assert core.maintain(["questions"])["steps"] == [{"step": "questions", "kept": 0, "dropped": 1}]
