@@ -122,7 +122,8 @@ class BudgetOptions:
 
     ``enabled`` False: no rule leaves for its weight, none becomes a pointer, none comes back.
     ``strong_score`` None: the threshold that belongs to the model. ``strong_hits``: ``best`` counts a question as a use
-    of the text that it fits best, ``all`` of every text above the threshold.
+    of the text that it fits best, ``all`` of every text above the threshold. ``promote_days`` 0: no cold fact comes in
+    for being asked for.
     """
 
     enabled: bool = True
@@ -139,6 +140,7 @@ class BudgetOptions:
     pointer_share: float = 0.15
     pointer_rest_days: float = 1.0
     most_restored: int = 3
+    promote_days: int = 2
     restore_rest_days: float = 1.0
     session_idle_minutes: float = 10.0
     compress_idle_days: float = 30.0

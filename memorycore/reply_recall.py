@@ -17,13 +17,16 @@ class Beside:
     """What is told beside the results.
 
     ``revived``: the number of the event that took a memory out of the bin, by id. ``in_bin``: what somebody put there.
-    ``heirs``: what took the place of a superseded one. ``waiting``: memories without a vector yet.
+    ``heirs``: what took the place of a superseded one. ``waiting``: memories without a vector yet. ``restored``: ids of
+    those that came back into a hot file, and ``run``, in which they did.
     """
 
     revived: Mapping[str, int] = field(default_factory=dict[str, int])
     in_bin: tuple[str, ...] = ()
     heirs: Mapping[str, str] = field(default_factory=dict[str, str])
     waiting: int = 0
+    restored: frozenset[str] = frozenset()
+    run: str = ""
 
 
 def recalled(
@@ -59,6 +62,10 @@ def _note(found: list[answers.Found], beside: Beside, language: Language) -> str
     if events:
         commands = ", ".join(f"memorycore undo {event}" for event in events)
         notes.append(messages.text("note.revived", language, count=len(events), commands=commands))
+    if back := sum(item["id"] in beside.restored for item in found):
+        notes.append(
+            messages.text("note.restored", language, count=back, command=f"memorycore undo --run {beside.run}")
+        )
     return " ".join(notes)
 
 
@@ -77,6 +84,8 @@ def _told(hit: "Hit", memory: Memory, beside: Beside, *, explain: bool) -> answe
     if memory.id in beside.revived:
         item["revived"] = True
         item["undo"] = f"memorycore undo {beside.revived[memory.id]}"
+    if memory.id in beside.restored:
+        item["restored"] = True
     if explain:
         item["why"] = dict(hit.parts)
     return item

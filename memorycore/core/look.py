@@ -6,10 +6,13 @@ from datetime import timedelta
 
 from memorycore import answers, answers_story, messages, overview, reply, reply_story, transfer
 from memorycore.core import history
+from memorycore.core.overflow import ground_of
 from memorycore.core.rooms import MOST_RESULTS, Rooms
 from memorycore.domain.memory import Memory, Target
 from memorycore.errors import HotFileError, InvalidInput
-from memorycore.govern import audit as entries
+from memorycore.govern import audit as audits
+from memorycore.govern.overflow.forecast import forecast
+from memorycore.govern.overflow.gather import entries_of
 from memorycore.hot.tier import HotTier
 from memorycore.reply_story import Known
 from memorycore.store import edges, memories
@@ -58,19 +61,21 @@ def audit(rooms: Rooms, target: Target | None) -> answers.Audited:
 
 
 def _audit(rooms: Rooms, tier: HotTier) -> answers.AuditTarget:
-    rules = entries.AuditRules(
+    rules = audits.AuditRules(
         rule_budget=rooms.options.thresholds[tier.target].rule_budget,
-        state_ttl_days=rooms.options.state_ttl_days,
+        budget=rooms.options.budget,
         language=rooms.options.language,
+        timezone=rooms.options.timezone,
     )
+    now = rooms.clock()
     try:
         contents = tier.look()
     except HotFileError as error:
-        return entries.unusable(tier, rules, messages.error_text(error, rooms.options.language))
+        return audits.unusable(tier, rules, messages.error_text(error, rooms.options.language))
     with rooms.db.read() as c:
-        known = memories.select(c, "hot_memories", namespace=tier.namespace, hot_tier=tier.id)
-    by_hash = {memory.entry_key: memory for memory in known}
-    return entries.audit_target(tier, contents, by_hash, rules, rooms.clock())
+        entries = entries_of(c, tier, contents.entries, rooms.options, now)
+    coming = forecast(entries, ground_of(rooms, tier))
+    return audits.audit_target(tier, contents, entries, coming, rules, now)
 
 
 def view(rooms: Rooms) -> overview.View:

@@ -6,9 +6,9 @@ from datetime import datetime, timedelta
 from itertools import islice
 from typing import Self, Unpack
 
-from memorycore import answers, answers_forget, answers_story, overview, reply_store
+from memorycore import answers, answers_forget, answers_overflow, answers_story, overview, reply_store
 from memorycore.cold.local import LocalColdStore
-from memorycore.core import change, erase, forget_many, history, look, recall, review, second_look, undo
+from memorycore.core import change, erase, forget_many, history, look, overflow, recall, review, second_look, undo
 from memorycore.core.forget_many import Wanted
 from memorycore.core.review import Choice
 from memorycore.core.rooms import Rooms, new_id, utc_now
@@ -41,7 +41,13 @@ class MemoryCore:
     ) -> None:
         self._endpoint = open_endpoint(options.llm) if long_lived else None
         self.rooms = Rooms(
-            options, long_lived=long_lived, clock=clock, new_id=new_id, embedding=embedding, later=self._judge_later
+            options,
+            long_lived=long_lived,
+            clock=clock,
+            new_id=new_id,
+            embedding=embedding,
+            later=self._judge_later,
+            make_room=overflow.room_for,
         )
         self.options = options
         self.namespaces = self.rooms.namespaces
@@ -304,11 +310,9 @@ class MemoryCore:
         """Take notice of what others did to the hot files. A file that cannot be read is a problem, not an end."""
         self.rooms.touch()
 
-    def overflow(self, target: Target | None = None, *, dry_run: bool = False) -> answers.Maintained:
-        """Make room in the hot files. Nothing leaves them by itself yet; full files send new text cold."""
-        self.touch()
-        tiers = [tier for name, tier in self.rooms.tiers.items() if target in {None, name}]
-        return maintenance.overflow(tiers, self.options, dry_run=dry_run)
+    def overflow(self, target: Target | None = None, *, dry_run: bool = False) -> answers_overflow.Overflown:
+        """Make room in the hot files, or in one: what left or would leave, and why."""
+        return overflow.overflow(self.rooms, target, dry_run=dry_run)
 
     def maintain(self, steps: Sequence[str] = (), *, dry_run: bool = False) -> answers.Maintained:
         """Run maintenance steps now, all of them or those named.

@@ -5,6 +5,7 @@ from contextlib import suppress
 from dataclasses import replace
 
 from memorycore import answers, intake, reply_recall
+from memorycore.core.comeback import come_back
 from memorycore.core.rooms import Rooms
 from memorycore.domain.memory import WANTED_GONE, Memory
 from memorycore.domain.text import sanitise
@@ -50,6 +51,9 @@ def recall(  # noqa: PLR0913 the question, and what shapes its answer
     )
     result = rooms.search(query, request)
     binned = result.binned
+    strong = [hit.seq for hit in result.hits if hit.seq in result.strong]
+    cause = rooms.cause(actor, "recall")
+    restored = come_back(rooms, strong, cause) if strong else frozenset[str]()
     revived = _revive(rooms, binned, rooms.cause(actor, "revived"))
     if revived:
         result = _ask_again(rooms, query, replace(request, seeks_bin=False, also=tuple(revived)), result)
@@ -62,6 +66,8 @@ def recall(  # noqa: PLR0913 the question, and what shapes its answer
         rooms.uses.note([hit.seq for hit in result.hits], asked)
     beside = reply_recall.Beside(
         revived=revived,
+        restored=restored,
+        run=cause.run,
         in_bin=tuple(item.id for item in binned if item.trash_reason in WANTED_GONE),
         heirs=_heirs(rooms, found.values()),
         waiting=waiting,

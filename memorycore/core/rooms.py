@@ -1,9 +1,9 @@
 """What every verb works on: the store, the two hot files, the model, the time, and how they are kept in step."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
-from functools import lru_cache
+from functools import lru_cache, partial
 
 from uuid6 import uuid7
 
@@ -13,7 +13,7 @@ from memorycore.domain.memory import TARGETS, Memory, Target
 from memorycore.domain.text import sanitise
 from memorycore.embed import EmbeddingService
 from memorycore.errors import HotFileError, InvalidInput, NotAvailable, StoreError
-from memorycore.govern import reconcile, vectors
+from memorycore.govern import activity, reconcile, vectors
 from memorycore.hot.tier import HotTier
 from memorycore.lifecycle import naming
 from memorycore.lifecycle.rows import Cause
@@ -52,10 +52,11 @@ def _log_rules(options: CoreOptions) -> LogRules | None:
 class Rooms:
     """The open store, files and model of one memory. Usable from every thread.
 
-    ``later``: what is to be done when nobody waits and vectors have come in; whether more may be left.
+    ``later``: what is to be done when nobody waits and vectors have come in; whether more may be left. ``make_room``:
+    what has to leave a hot file for memories that are about to come in.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 what makes a memory, each named by its caller
         self,
         options: CoreOptions,
         *,
@@ -64,6 +65,7 @@ class Rooms:
         new_id: Callable[[], str],
         embedding: EmbeddingService | None,
         later: "Callable[[Rooms], bool]",
+        make_room: "Callable[[Rooms, Target, Sequence[Memory]], intake.Room]",
     ) -> None:
         self.options = options
         self.namespaces = (options.namespace, intake.GLOBAL)
@@ -87,6 +89,7 @@ class Rooms:
             },
             gates=options.gates,
             asks_model=options.llm.active,
+            make_room=partial(make_room, self),
             clock=clock,
             new_id=new_id,
         )
@@ -152,6 +155,11 @@ class Rooms:
     def fill_vectors(self, *, timeout_s: float | None = None) -> vectors.Filled:
         """Make vectors that are missing, one round."""
         return vectors.fill(self.db, self.embedding, clock=self.clock, timeout_s=timeout_s)
+
+    def scan_activity(self, *, timeout_s: float) -> activity.Scanned:
+        """Give weight to what was asked about since the last scan; what was noted here comes first."""
+        self.uses.flush()
+        return activity.scan(self.db, self.embedding, self.options, self.clock(), timeout_s=timeout_s)
 
     def search(self, query: str, request: SearchRequest) -> SearchResult:
         if not 1 <= request.top_k <= MOST_RESULTS:

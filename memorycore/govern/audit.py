@@ -1,40 +1,46 @@
 """The health of every hot entry: what it is, why it is here, what comes next. Reads only."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, tzinfo
 
 from memorycore import messages
 from memorycore.answers import AuditRow, AuditTarget
-from memorycore.domain.memory import Memory, format_time
+from memorycore.domain.memory import format_time
+from memorycore.domain.retention import days_since
 from memorycore.domain.text import entry_hash
-from memorycore.hot.document import size, why_not_hot
+from memorycore.govern.overflow.forecast import Coming
+from memorycore.govern.overflow.ladder import Entry, weight_of
+from memorycore.hot.document import DELIMITER, size, why_not_hot
 from memorycore.hot.files import Contents
 from memorycore.hot.sidecar import EntryMeta
 from memorycore.hot.tier import HotTier
-from memorycore.options import Language
+from memorycore.options import BudgetOptions, Language
 
-HALF_LIFE_DAYS = 30
-PROTECTED_TIMES = 3.0
 SINK_WEIGHT = 1.5
 SINK_IDLE_DAYS = 30
-DAY_S = 86_400
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditRules:
-    """Settings that the audit's sentences depend on."""
+    """What the audit's sentences depend on."""
 
     rule_budget: int
-    state_ttl_days: int
+    budget: BudgetOptions
     language: Language
+    timezone: tzinfo
 
 
 def audit_target(
-    tier: HotTier, contents: Contents, rows: Mapping[str, Memory], rules: AuditRules, now: datetime
+    tier: HotTier,
+    contents: Contents,
+    entries: Sequence[Entry],
+    coming: Mapping[str, Coming],
+    rules: AuditRules,
+    now: datetime,
 ) -> AuditTarget:
-    """Audit one file. ``rows`` by entry hash; an entry without a row is shown from its sidecar alone."""
-    listed = [_row(text, rows.get(entry_hash(text)), contents, tier, rules, now) for text in contents.entries]
+    """Audit one file. ``coming`` by entry text; an entry without a row is shown from its sidecar alone."""
+    listed = [_row(entry, contents, coming.get(entry.text), tier, rules, now) for entry in entries]
     chars = size(contents.entries)
     return {
         "target": tier.target,
@@ -44,7 +50,7 @@ def audit_target(
         "percent": 100 * chars // tier.limit,
         "entries": len(contents.entries),
         "clean": contents.document.clean,
-        "rule_chars": sum(row["chars"] for row in listed if row["type"] != "state"),
+        "rule_chars": sum(row["chars"] + len(DELIMITER) for row in listed if row["type"] != "state"),
         "rule_budget_chars": rules.rule_budget,
         "lru_sink_candidates": sum(row["sink_candidate"] for row in listed),
         "rows": listed,
@@ -61,51 +67,55 @@ def unusable(tier: HotTier, rules: AuditRules, problem: str) -> AuditTarget:
 
 
 def _row(
-    text: str, memory: Memory | None, contents: Contents, tier: HotTier, rules: AuditRules, now: datetime
+    entry: Entry, contents: Contents, coming: Coming | None, tier: HotTier, rules: AuditRules, now: datetime
 ) -> AuditRow:
-    meta = _meta(memory, contents.sidecar.entries.get(entry_hash(text)), tier, now)
+    key = entry_hash(entry.text)
+    meta = _meta(entry, contents.sidecar.entries.get(key), tier, now)
+    memory, standing = entry.memory, entry.standing
     updated = meta.updated_at or meta.written_at
-    active = max(meta.last_active_at or updated, updated)
-    idle_days = max(0.0, (now - active).total_seconds() / DAY_S)
-    weight = 1.0 if meta.weight is None else meta.weight
-    effective = weight * 0.5 ** (idle_days / HALF_LIFE_DAYS) * (PROTECTED_TIMES if meta.protected else 1.0)
-    sink = meta.type == "rule" and effective < SINK_WEIGHT and idle_days > SINK_IDLE_DAYS and not meta.protected
-    flags = list(filter(None, [why_not_hot(text, limit=tier.limit), *(memory.flags if memory else ())]))
-    age_days = max(0, int((now - meta.written_at).total_seconds() // DAY_S))
-    return {
-        "text": memory.content if memory and memory.file_hash else text,
-        "sha256": entry_hash(text),
-        "chars": len(text),
+    touched = max(standing.touched_at, updated) if standing else meta.last_active_at or updated
+    idle_days = days_since(touched, now)
+    effective = weight_of(entry, now, rules.budget)
+    sink = entry.is_rule and effective < SINK_WEIGHT and idle_days > SINK_IDLE_DAYS and not entry.protected
+    row: AuditRow = {
+        "text": memory.content if memory and entry.is_hidden else entry.text,
+        "sha256": key,
+        "chars": len(entry.text),
         "id": memory.id if memory else meta.id,
-        "type": meta.type,
+        "type": entry.type if memory or entry.type == "stub" else meta.type,
         "kind": meta.kind or "fact",
         "policy": meta.policy or "rule",
         "protected": bool(meta.protected),
         "origin": meta.origin,
         "importance": 0.5 if meta.importance is None else meta.importance,
-        "age_days": age_days,
+        "age_days": int(days_since(meta.written_at, now)),
         "written_at": format_time(meta.written_at) or "",
         "updated_at": format_time(updated) or "",
-        "last_active_at": format_time(meta.last_active_at),
-        "resident_until": format_time(meta.resident_until),
+        "last_active_at": format_time(touched),
+        "resident_until": format_time(standing.resident_until if standing else meta.resident_until),
         "pinned": meta.pinned,
-        "weight": round(weight, 3),
+        "weight": round(standing.weight if standing else 0.0, 3),
         "effective_weight": round(effective, 3),
-        "why": _why(meta, rules.language),
-        "next": messages.text("audit.stays", rules.language),
+        "why": _why(entry, meta, rules.language),
+        "next": _next(entry, coming, rules),
         "sink_candidate": sink,
-        "flags": flags,
+        "flags": [*filter(None, [why_not_hot(entry.text, limit=tier.limit)]), *(memory.flags if memory else ())],
     }
+    if sink:
+        row["sink_reason"] = "low_weight+inactive"
+    return row
 
 
-def _meta(memory: Memory | None, known: EntryMeta | None, tier: HotTier, now: datetime) -> EntryMeta:
+def _meta(entry: Entry, known: EntryMeta | None, tier: HotTier, now: datetime) -> EntryMeta:
     """What the sidecar should say: it may be missing or behind for a moment. The row decides, where there is one."""
-    if memory is None:
-        return known or EntryMeta(type="rule", written_at=now)
-    return tier.meta_of(memory, now, known)
+    if entry.memory is None:
+        return known or EntryMeta(type=entry.type, written_at=now)
+    return tier.meta_of(entry.memory, now, known)
 
 
-def _why(meta: EntryMeta, language: Language) -> str:
+def _why(entry: Entry, meta: EntryMeta, language: Language) -> str:
+    if entry.type == "stub":
+        return messages.text("audit.why_pointer" if entry.memory else "audit.why_fold", language)
     if meta.pinned:
         return messages.text("audit.why_pinned", language)
     if meta.protected:
@@ -116,3 +126,13 @@ def _why(meta: EntryMeta, language: Language) -> str:
     if meta.origin == "hermes":
         return messages.text("audit.why_host", language)
     return messages.text("audit.why_state" if meta.type == "state" else "audit.why_rule", language)
+
+
+def _next(entry: Entry, coming: Coming | None, rules: AuditRules) -> str:
+    language = rules.language
+    if coming is None:
+        return messages.text("audit.stays", language)
+    how = "pointer" if entry.type == "stub" else coming.how
+    day = messages.day(coming.at.astimezone(rules.timezone), language)
+    why = messages.text(f"overflow.why_{coming.reason}", language)
+    return messages.text(f"audit.next_{how}", language, day=day, why=why)

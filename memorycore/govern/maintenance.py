@@ -4,13 +4,9 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from memorycore import messages
 from memorycore.answers import Maintained
 from memorycore.errors import InvalidInput
 from memorycore.govern import vectors
-from memorycore.hot.document import size
-from memorycore.hot.tier import HotTier
-from memorycore.options import CoreOptions
 from memorycore.store import Database, upkeep
 from memorycore.store import vectors as rows
 
@@ -61,19 +57,3 @@ def _reembed(
         made += done.made
         failed += done.failed
     return {"made": made, "failed": failed, "waiting": done.waiting, "model": name}
-
-
-def overflow(tiers: Sequence[HotTier], options: CoreOptions, *, dry_run: bool) -> Maintained:
-    """How full the files are. Nothing is moved out of them yet, and the answer says so."""
-    steps: list[dict[str, object]] = []
-    for tier in tiers:
-        chars = size(tier.look().entries)
-        steps.append({
-            "step": "baseline",
-            "target": tier.target,
-            "chars": chars,
-            "limit": tier.limit,
-            "percent": 100 * chars // tier.limit,
-            "moved": 0,
-        })  # fmt: skip
-    return {"steps": steps, "dry_run": dry_run, "note": messages.text("note.nothing_leaves_yet", options.language)}

@@ -4,10 +4,32 @@ from memorycore.intake.admission import Admission, Admitted, Preview
 from memorycore.intake.candidate import GLOBAL, QUARANTINED, Candidate, as_data, known
 from memorycore.intake.gate import GateNote, Shown, admit, as_kept, as_logged, clean, clean_name
 from memorycore.intake.judging import Decision, Judged, decide, inherited, is_for_a_person
+from memorycore.intake.place import MakeRoom, Room
 from memorycore.intake.record import Outcome, Recorded
 
 __all__ = [
-    "GLOBAL", "QUARANTINED", "Admission", "Admitted", "Candidate", "Decision", "GateNote", "Judged", "Outcome",
-    "Preview", "Recorded", "Shown", "admit", "as_data", "as_kept", "as_logged", "clean", "clean_name", "decide",
-    "inherited", "is_for_a_person", "known",
+    "GLOBAL",
+    "QUARANTINED",
+    "Admission",
+    "Admitted",
+    "Candidate",
+    "Decision",
+    "GateNote",
+    "Judged",
+    "MakeRoom",
+    "Outcome",
+    "Preview",
+    "Recorded",
+    "Room",
+    "Shown",
+    "admit",
+    "as_data",
+    "as_kept",
+    "as_logged",
+    "clean",
+    "clean_name",
+    "decide",
+    "inherited",
+    "is_for_a_person",
+    "known",
 ]  # fmt: skip

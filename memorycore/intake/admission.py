@@ -16,7 +16,7 @@ from memorycore.hot.tier import HotTier
 from memorycore.intake.candidate import Candidate, Ground, consider, known_before, readmit
 from memorycore.intake.gate import GateNote
 from memorycore.intake.judging import Decision
-from memorycore.intake.place import place
+from memorycore.intake.place import MakeRoom, place
 from memorycore.intake.record import Bench, Recorded, judged, over_quota, record, sent_again, within_share
 from memorycore.lifecycle import hot
 from memorycore.lifecycle.rows import Cause
@@ -64,6 +64,7 @@ class Admission:
     importance_room: Mapping[Target, int]
     gates: GateOptions
     asks_model: bool
+    make_room: MakeRoom
     clock: Callable[[], datetime]
     new_id: Callable[[], str]
 
@@ -132,7 +133,7 @@ class Admission:
                     break
         done = candidates[: len(recorded)]
         self._offer_room(done, recorded, cause)
-        usage, failures = place(self.db, self.tiers, done, recorded, cause)
+        usage, failures = place(self.db, self.tiers, done, recorded, cause, self.make_room)
         return [
             Admitted(
                 candidate=candidate,

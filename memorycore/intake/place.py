@@ -1,16 +1,17 @@
 """What is left to do in the hot files when the rows of a batch are committed: few writes, and nothing lost in any."""
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 
-from memorycore.domain.memory import Target
+from memorycore.domain.memory import Memory, Target
 from memorycore.domain.routing import Reason
 from memorycore.errors import Conflict, HotFileError, InvalidInput
 from memorycore.hot.tier import HotTier
 from memorycore.intake.candidate import Candidate, known
 from memorycore.intake.judging import Judged
 from memorycore.intake.record import Recorded
-from memorycore.lifecycle import hot, relations, rows
+from memorycore.lifecycle import hot, relations, retire, rows
+from memorycore.lifecycle.retire import Leaving
 from memorycore.lifecycle.rows import Cause
 from memorycore.store import Database, vectors
 from memorycore.store.memories import to_ms
@@ -19,12 +20,25 @@ Usage = dict[Target, str]
 _STAYS = frozenset({"known", "updated"})  # what these say is true wherever the text lands
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Room:
+    """What has to leave a hot file for what comes in, and its folded line as it shall be (None: as it is)."""
+
+    leaving: Sequence[Leaving] = ()
+    fold: str | None = None
+
+
+MakeRoom = Callable[[Target, Sequence[Memory]], Room]
+"""What has to leave the file of a target for memories that are about to come in; it only plans."""
+
+
 def place(
     db: Database,
     tiers: Mapping[Target, HotTier],
     candidates: Sequence[Candidate],
     recorded: Sequence[Recorded],
     cause: Cause,
+    make_room: MakeRoom,
 ) -> tuple[Usage, dict[Target, HotFileError]]:
     """Exchange and reword entries, then append what is new, one write a file; what does not get in stays cold.
 
@@ -46,9 +60,11 @@ def place(
         if not items:
             continue
         placed: frozenset[str] = frozenset()
+        begun = [item.begun for item in items if item.begun]
         try:
-            done = hot.place(db, tier, [item.begun for item in items if item.begun], cause)
-            usage[target], placed = done.usage, done.ids
+            room = make_room(target, [item.memory for item in begun])
+            done = retire.rearrange(db, tier, room.leaving, begun, cause, fold=room.fold)
+            usage[target], placed = done.usage, done.placed
         except HotFileError as error:
             failures[target] = error
         for item in items:

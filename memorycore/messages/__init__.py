@@ -50,7 +50,7 @@ def text(code: str, lang: Language, **facts: object) -> str:
 def day(moment: date, lang: Language) -> str:
     """A day as people write it: 12 Oct, 10月12日."""
     names = catalogue(lang)["calendar.months"].split()
-    return text("calendar.day", lang, day=moment.day, month=moment.month, name=names[moment.month - 1])
+    return text("calendar.day", lang, day=moment.day, name=names[moment.month - 1])
 
 
 def has(code: str, lang: Language) -> bool:

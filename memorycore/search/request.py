@@ -42,8 +42,7 @@ class SearchRequest:
     ``viewer_session``: the session that asks; memories of one session only are shown to it alone. ``also``: ids of
     memories that are shown if they may be, however they rank. ``seeks_bin``: look into the bin for what is strongly
     meant. ``every_wording``: memories that say the same are all results, for somebody who has to choose one.
-    ``tells_strong``: say which results that left a hot file are strongly meant, by ``strong_score`` or else the model's
-    own threshold.
+    ``tells_strong``: say which cold results are strongly meant, by ``strong_score`` or else the model's own threshold.
     """
 
     namespaces: tuple[str, ...]
@@ -89,8 +88,8 @@ class Hit:
 class SearchResult:
     """Hits best first. ``degraded``: codes of channels that were down. Times in milliseconds.
 
-    ``strong``: the results (seq) that left a hot file and that the question strongly means, when that was asked;
-    ``binned``: memories in the bin that it strongly means.
+    ``strong``: the cold results (seq) that the question strongly means, when that was asked; ``binned``: memories in
+    the bin that it strongly means.
     """
 
     hits: tuple[Hit, ...] = ()

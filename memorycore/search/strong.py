@@ -38,10 +38,10 @@ def is_meant(*, likeness: float, held: int, asked: int) -> bool:
 
 
 def meant(sought: Sought, hits: Sequence[Hit]) -> frozenset[int]:
-    """The hits (seq) that left a hot file and that the question strongly means, or names."""
+    """The cold hits (seq) that the question strongly means, or names."""
     looked_at = {"seqs": json.dumps([hit.seq for hit in hits if not hit.weak][:MOST_JUDGED])}
     looked_at["namespaces"] = json.dumps(sought.request.namespaces)
-    seqs = [int(seq) for (seq,) in all_rows(sought.c, "retired_among", looked_at)]
+    seqs = [int(seq) for (seq,) in all_rows(sought.c, "cold_among", looked_at)]
     if not seqs:
         return frozenset()
     places = [int(sought.rows.find([seq])[0]) for seq in seqs]

@@ -193,6 +193,7 @@ class Settings:
     pointer_share: float = setting(0.15, "MEMORYCORE_POINTER_SHARE", read=number(0, 1))
     pointer_rest_days: float = setting(1.0, "MEMORYCORE_POINTER_REST_DAYS", read=number(0, 36_500))
     max_restore_per_recall: int = setting(3, "MEMORYCORE_MAX_RESTORE_PER_RECALL", read=whole(0, 1_000))
+    promote_days: int = setting(2, "MEMORYCORE_PROMOTE_DAYS", read=whole(0, 1_000))
     restore_rest_days: float = setting(1.0, "MEMORYCORE_RESTORE_REST_DAYS", read=number(0, 36_500))
     session_idle_minutes: float = setting(10.0, "MEMORYCORE_SESSION_IDLE_MINUTES", read=number(0, 100_000))
     compress_idle_days: float = setting(30.0, "MEMORYCORE_COMPRESS_IDLE_DAYS", read=number(0, 36_500))
@@ -327,6 +328,7 @@ class Settings:
             pointer_share=self.pointer_share,
             pointer_rest_days=self.pointer_rest_days,
             most_restored=self.max_restore_per_recall,
+            promote_days=self.promote_days,
             restore_rest_days=self.restore_rest_days,
             session_idle_minutes=self.session_idle_minutes,
             compress_idle_days=self.compress_idle_days,

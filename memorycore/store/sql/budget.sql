@@ -74,9 +74,9 @@ DELETE FROM host_session WHERE seen_at NOT BETWEEN :since AND :until;
 SELECT 1 FROM host_session
 WHERE namespace = :namespace AND seen_at BETWEEN :since AND :until LIMIT 1;
 
--- name: retired_among
-SELECT memory_seq FROM hot_standing
-WHERE memory_seq IN (SELECT value FROM json_each(:seqs)) AND retired_at IS NOT NULL
+-- name: cold_among
+SELECT seq FROM memory
+WHERE seq IN (SELECT value FROM json_each(:seqs)) AND residence <> 'hot' AND state = 'active'
     AND namespace IN (SELECT value FROM json_each(:namespaces));
 
 -- name: texts_in_files

@@ -76,12 +76,6 @@ WHERE m.namespace = :namespace AND m.norm_hash = :norm_hash AND m.state = 'trash
 ORDER BY m.trashed_at DESC
 LIMIT 1;
 
--- name: hot_memories
-SELECT m.*, (SELECT json_group_array(ref) FROM memory_ref WHERE memory_seq = m.seq) AS refs
-FROM memory m
-WHERE m.namespace = :namespace AND m.hot_tier = :hot_tier AND m.residence = 'hot' AND m.state = 'active'
-ORDER BY m.seq;
-
 -- name: file_memories
 -- Memories that have an entry in a hot file: their text, or a pointer.
 SELECT m.*, (SELECT json_group_array(ref) FROM memory_ref WHERE memory_seq = m.seq) AS refs

@@ -1,0 +1,110 @@
+"""Retired rules that a question means: they come back into the prompt."""
+
+import logging
+from collections.abc import Sequence
+from dataclasses import replace
+
+from memorycore.core.overflow import ground_of, leaving
+from memorycore.core.rooms import Rooms
+from memorycore.domain.memory import Memory
+from memorycore.domain.retention import Standing, days_since, fresh, used
+from memorycore.domain.routing import route
+from memorycore.errors import Conflict, HotFileError, StoreError
+from memorycore.govern.overflow.gather import entries_of
+from memorycore.govern.overflow.ladder import RULES
+from memorycore.govern.overflow.plan import plan_return
+from memorycore.hot.document import why_not_hot
+from memorycore.hot.tier import HotTier
+from memorycore.lifecycle import hot, retire, turn
+from memorycore.lifecycle.rows import Cause
+from memorycore.store import memories, standing
+
+_log = logging.getLogger(__name__)
+WAIT_MS = 250  # for another writer; a question does not wait longer
+STILL_COUNTS = 0.45  # of an earlier day that much weight is left a month later
+
+
+def come_back(rooms: Rooms, seqs: Sequence[int], cause: Cause) -> frozenset[str]:
+    """Bring retired rules of these rows back into their files, as many as may and find room; their ids.
+
+    Nothing waits for it and nothing fails for it: what cannot come back now stays cold.
+    """
+    budget = rooms.options.budget
+    if not budget.enabled or not seqs:
+        return frozenset()
+    with rooms.db.read() as c:
+        found = memories.by_seq(c, seqs, (rooms.options.namespace,))
+        known = standing.by_seq(c, rooms.options.namespace, found)
+    may = [found[seq] for seq in seqs if seq in found and _may_return(rooms, found[seq], known.get(seq))]
+    wanted = [memory for memory in may if _belongs(rooms, memory, known.get(memory.seq))]
+    back: set[str] = set()
+    for target, tier in rooms.tiers.items():
+        own = [memory for memory in wanted if memory.target == target][: budget.most_restored - len(back)]
+        if own:
+            try:
+                back |= _into(rooms, tier, own, cause)
+            except (HotFileError, StoreError) as error:
+                _log.info("no rule came back: %s", error.code)
+    return frozenset(back)
+
+
+def _may_return(rooms: Rooms, memory: Memory, known: Standing | None) -> bool:
+    """Whether a cold memory may come into the prompt at all, and now."""
+    tier, now, budget = rooms.tiers[memory.target], rooms.clock(), rooms.options.budget
+    if memory.state != "active" or memory.residence == "hot" or memory.scope != "global":
+        return False
+    if "untrusted" in memory.flags or memory.hot_tier not in {None, tier.id}:
+        return False
+    if (memory.valid_from and memory.valid_from > now) or (memory.valid_until and memory.valid_until <= now):
+        return False
+    if known is not None and known.restored_at and days_since(known.restored_at, now) < budget.restore_rest_days:
+        return False
+    return not why_not_hot(memory.content, limit=tier.limit)
+
+
+def _belongs(rooms: Rooms, memory: Memory, known: Standing | None) -> bool:
+    """Whether it belongs there: a rule that left the file or found no room in it, or a fact that is asked for often."""
+    if memory.policy in RULES:
+        retired = memory.residence == "stub" or (known is not None and known.retired_at is not None)
+        return retired or route(memory.content, importance=memory.importance, target=memory.target).route == "hot"
+    if known is not None and known.restored_at is not None:
+        return True
+    return _is_asked_for_again(rooms, memory, known)
+
+
+def _is_asked_for_again(rooms: Rooms, memory: Memory, known: Standing | None) -> bool:
+    """Count a day on which a fact was asked for; whether these are enough by now."""
+    now, budget = rooms.clock(), rooms.options.budget
+    if not budget.promote_days:
+        return False
+    if known is None:
+        counted = replace(fresh(now, resident_days=0), weight=1.0)
+    elif days_since(known.touched_at, now) < 1:
+        return False
+    else:
+        counted = used(known, now, adds=1.0, half_life_days=budget.half_life_days)
+    try:
+        with rooms.db.write(timeout_ms=WAIT_MS) as c:
+            standing.put(c, memory.namespace, memory.seq, counted)
+    except StoreError as error:
+        _log.info("a day was not counted: %s", error.code)
+    return counted.weight > budget.promote_days - 1 + STILL_COUNTS
+
+
+def _into(rooms: Rooms, tier: HotTier, wanted: Sequence[Memory], cause: Cause) -> frozenset[str]:
+    ground = ground_of(rooms, tier)
+    with rooms.db.read() as c:
+        entries = entries_of(c, tier, tier.document().entries, rooms.options, ground.now)
+    planned = plan_return(entries, wanted, ground)
+    begun: list[hot.Begun] = []
+    auto = replace(cause, automatic=True, reason="restored_by_recall")
+    for memory in planned.coming:
+        try:
+            with rooms.db.write(timeout_ms=WAIT_MS) as c:
+                begun.append(hot.begin(c, tier, turn.claim(c, memory, cause.at), "add", auto))
+        except Conflict:
+            continue
+    if not begun:
+        return frozenset()
+    done = retire.rearrange(rooms.db, tier, list(map(leaving, planned.moves)), begun, auto, fold=planned.fold)
+    return done.placed

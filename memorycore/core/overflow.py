@@ -1,0 +1,130 @@
+"""Overflow: room in the hot files, on demand, on schedule and before a write; and rules that come back.
+
+Everything is planned first (``govern.overflow``). What leaves, what comes back and what is new go into a file in one
+write, which removes only what is still there unchanged.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import timedelta
+
+from memorycore import answers_overflow, reply_overflow
+from memorycore.core.rooms import Rooms
+from memorycore.core.tidy import merge_alike
+from memorycore.domain.memory import Memory, Target
+from memorycore.errors import HotFileError, MemoryCoreError
+from memorycore.govern import activity
+from memorycore.govern.overflow.gather import entries_of
+from memorycore.govern.overflow.ladder import RULES, Entry
+from memorycore.govern.overflow.plan import Ground, Move, Plan, plan
+from memorycore.hot.document import DELIMITER
+from memorycore.hot.tier import HotTier
+from memorycore.intake import Room
+from memorycore.lifecycle import retire, rows, turn
+from memorycore.lifecycle.retire import Leaving, Rearranged
+from memorycore.lifecycle.rows import Cause
+from memorycore.store import sessions
+
+ACTOR = "overflow"
+SCAN_S = 5.0  # nobody waits for it but who asked for a run
+
+
+def overflow(rooms: Rooms, target: Target | None = None, *, dry_run: bool = False) -> answers_overflow.Overflown:
+    """One run over the hot files, or over one: what left or would leave, and why."""
+    rooms.touch()
+    scanned = activity.Scanned() if dry_run else rooms.scan_activity(timeout_s=SCAN_S)
+    runs = [_run(rooms, tier, dry_run=dry_run) for name, tier in rooms.tiers.items() if target in {None, name}]
+    return reply_overflow.overflown(runs, scanned, rooms.options, dry_run=dry_run)
+
+
+def room_for(rooms: Rooms, target: Target, coming: Sequence[Memory]) -> Room:
+    """What has to leave a file for memories that are about to go into it. Planned only; the write itself does it."""
+    tier = rooms.tiers[target]
+    now = rooms.clock()
+    with rooms.db.read() as c:
+        entries = entries_of(c, tier, tier.document().entries, rooms.options, now)
+    planned = plan(entries, ground_of(rooms, tier, coming))
+    return Room(leaving=tuple(map(leaving, planned.moves)), fold=planned.fold)
+
+
+def ground_of(rooms: Rooms, tier: HotTier, coming: Sequence[Memory] = ()) -> Ground:
+    """What a plan for this file stands on now."""
+    options, now = rooms.options, rooms.clock()
+    with rooms.db.read() as c:
+        in_session = sessions.running(c, tier.namespace, now, timedelta(minutes=options.budget.session_idle_minutes))
+    return Ground(
+        now=now,
+        limit=tier.limit,
+        marks=options.thresholds[tier.target],
+        budget=options.budget,
+        state_ttl_days=options.state_ttl_days,
+        needed=sum(len(memory.content) + len(DELIMITER) for memory in coming),
+        needed_rules=sum(len(memory.content) + len(DELIMITER) for memory in coming if memory.policy in RULES),
+        log_on=options.activity_log,
+        in_session=in_session,
+    )
+
+
+def leaving(move: Move) -> Leaving:
+    """A planned move as the transition that does it."""
+    memory = move.entry.memory
+    assert memory is not None  # noqa: S101 a plan moves only what has a row
+    twin = {"as": move.entry.twin} if move.entry.twin and move.how == "bin" else {}
+    reason = "same" if twin else move.reason
+    return Leaving(memory=memory, how=move.how, reason=reason, pointer=move.pointer, facts=twin)
+
+
+def _run(rooms: Rooms, tier: HotTier, *, dry_run: bool) -> reply_overflow.Run:
+    cause = replace(rooms.cause(ACTOR, "overflow"), automatic=True)
+    ground = ground_of(rooms, tier)
+    try:
+        merged = merge_alike(rooms, tier, ground, cause, dry_run=dry_run)
+        entries = _entries(rooms, tier)
+        planned = plan(entries, ground)
+        done = None if dry_run else _act(rooms, tier, planned, cause)
+    except HotFileError as error:
+        return reply_overflow.Run(tier=tier, problem=error)
+    return reply_overflow.Run(
+        tier=tier, entries=entries, plan=planned,
+        merged=[(one.gone, one.kept, one.relation) for one in merged], done=done, run=cause.run,
+        errors=0 if done is None else _unverified(rooms, tier, planned, done),
+    )  # fmt: skip
+
+
+def _entries(rooms: Rooms, tier: HotTier) -> list[Entry]:
+    with rooms.db.read() as c:
+        return entries_of(c, tier, tier.document().entries, rooms.options, rooms.clock())
+
+
+def _act(rooms: Rooms, tier: HotTier, planned: Plan, cause: Cause) -> Rearranged | None:
+    if not planned.moves and planned.fold is None:
+        return None
+    _retype(rooms, [move.entry.memory for move in planned.moves if move.reason == "completed"], cause)
+    return retire.rearrange(rooms.db, tier, list(map(leaving, planned.moves)), [], cause, fold=planned.fold)
+
+
+def _retype(rooms: Rooms, records: Sequence[Memory | None], cause: Cause) -> None:
+    """An old record that was typed as a rule is one of something that was done."""
+    with rooms.db.write() as c:
+        for memory in records:
+            if memory is not None:
+                now = turn.claim(c, memory, cause.at)
+                rows.revise(c, now, {"policy": "fact", "protected": ()}, replace(cause, reason="completed"))
+
+
+def _unverified(rooms: Rooms, tier: HotTier, planned: Plan, done: Rearranged) -> int:
+    """How many of the entries that left are not where the plan sent them: nowhere, or in two places."""
+    present = set(tier.document().entries)
+    wrong = 0
+    for move in planned.moves:
+        memory = move.entry.memory
+        if memory is None or memory.id not in done.left:
+            continue
+        try:
+            now = rooms.any(memory.id)
+        except MemoryCoreError:
+            wrong += 1
+            continue
+        is_kept = now.state == "trashed" if move.how == "bin" else now.state == "active" and now.residence == move.how
+        wrong += not is_kept or (move.entry.text in present and now.residence != "hot")
+    return wrong

@@ -1,0 +1,82 @@
+"""What a plan needs to know about the entries of one hot file. Reads only."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
+from functools import lru_cache
+
+import apsw
+
+from memorycore.domain.memory import Memory, Target
+from memorycore.domain.records import is_old_record
+from memorycore.domain.retention import Standing
+from memorycore.domain.routing import route
+from memorycore.domain.text import entry_hash
+from memorycore.govern.overflow.ladder import RULES, Entry
+from memorycore.hot.tier import HotTier
+from memorycore.options import CoreOptions
+from memorycore.store import memories, standing
+
+
+def entries_of(
+    c: apsw.Connection, tier: HotTier, texts: Sequence[str], options: CoreOptions, now: datetime
+) -> list[Entry]:
+    """The entries of a file, in its order, each with its row and standing."""
+    rows = memories.select(c, "file_memories", namespace=tier.namespace, hot_tier=tier.id)
+    by_key = {memory.entry_key: memory for memory in rows}
+    standings = standing.by_seq(c, tier.namespace, [memory.seq for memory in rows])
+    twins = _twins(c, tier.namespace, rows, standings)
+    return [_entry(text, by_key.get(entry_hash(text)), standings, twins, options, now) for text in texts]
+
+
+def _entry(
+    text: str,
+    memory: Memory | None,
+    standings: Mapping[int, Standing],
+    twins: Mapping[int, str],
+    options: CoreOptions,
+    now: datetime,
+) -> Entry:
+    if memory is None:
+        return Entry(text=text, type="stub")
+    known = standings.get(memory.seq) or _as_found(memory, options)
+    if memory.residence == "stub":
+        return Entry(text=text, type="stub", memory=memory, standing=known)
+    is_rule = memory.policy in RULES
+    return Entry(
+        text=text,
+        type="rule" if is_rule else "state",
+        memory=memory,
+        standing=known,
+        stale=not is_rule and _is_stale(memory.content, memory.target),
+        completed=is_rule and is_old_record(memory.content, now, days=options.budget.completed_days),
+        twin=twins.get(memory.seq, ""),
+        by_use=not is_rule and known.restored_at is not None,
+    )
+
+
+def _as_found(memory: Memory, options: CoreOptions) -> Standing:
+    """The standing of an entry that nobody has written one for."""
+    since = max(memory.created_at, memory.updated_at)
+    touched = max(since, memory.last_used_at or since)
+    return Standing(
+        weighed_at=touched, touched_at=touched, resident_until=since + timedelta(days=options.resident_days)
+    )
+
+
+def _twins(
+    c: apsw.Connection, namespace: str, rows: Sequence[Memory], standings: Mapping[int, Standing]
+) -> dict[int, str]:
+    """By row number the id of a cold memory that says the same, where it still does."""
+    told: dict[int, str] = {}
+    for memory in rows:
+        compared, _, twin = standings[memory.seq].compared.partition(" ") if memory.seq in standings else ("", "", "")
+        if twin and compared == memory.norm_hash:
+            other = memories.by_id(c, twin, (namespace,))
+            if other is not None and other.state == "active" and other.residence == "cold":
+                told[memory.seq] = twin
+    return told
+
+
+@lru_cache(maxsize=1024)
+def _is_stale(text: str, target: Target) -> bool:
+    return route(text, importance=None, target=target).route == "stale"

@@ -1,0 +1,407 @@
+"""What leaves a hot file, in which order and as what: planned on values, nothing is touched.
+
+The same plan serves the overflow, its dry run, and the forecast of the audit, which runs it on days to come.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from memorycore.domain import pointer
+from memorycore.domain.memory import Memory
+from memorycore.domain.retention import NEW_WEIGHT, days_since
+from memorycore.govern.overflow.ladder import UNUSED, Entry, Pressure, Signal, pressure_of, signals, weight_of
+from memorycore.hot.document import DELIMITER, size
+from memorycore.options import BudgetOptions, Thresholds
+from memorycore.store.intents import How
+
+_WORTH_A_POINTER = 8  # code points that a pointer has to save
+_SHORTEST_POINTER = 16
+_FOLD_TIMES = 3  # a folded line may be so many times as long as a pointer
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ground:
+    """What a plan stands on beside the entries.
+
+    ``needed``: code points that are about to come in, delimiters included; ``needed_rules`` of them for rules.
+    ``log_on``: whether questions are logged, so that unused is known to be unused. ``in_session``: a host's prompt
+    holds the file as it is, and without hard pressure nothing leaves it.
+    """
+
+    now: datetime
+    limit: int
+    marks: Thresholds
+    budget: BudgetOptions
+    state_ttl_days: float
+    needed: int = 0
+    needed_rules: int = 0
+    log_on: bool = True
+    in_session: bool = False
+
+    @property
+    def ceiling(self) -> int:
+        """Code points up to which a write of ours may fill the file."""
+        return self.marks.hard if self.budget.enabled else self.limit
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Move:
+    """One entry that leaves, as what and why. ``pointer`` is what then stands in its place."""
+
+    entry: Entry
+    how: How
+    reason: str
+    pointer: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """What is to be done with one file. Sizes are code points without what is about to come in.
+
+    ``fold``: the folded line as it shall be, empty for none, None when it stays as it is. ``fits``: whether what comes
+    in has room then. ``deferred``: what would leave but for a running session.
+    """
+
+    moves: tuple[Move, ...] = ()
+    fold: str | None = None
+    before: int = 0
+    after: int = 0
+    pressure: Pressure = "none"
+    fits: bool = True
+    aim_reached: bool = True
+    deferred: tuple[Move, ...] = ()
+
+    def texts_after(self, entries: Sequence[Entry]) -> list[str]:
+        """The entries of the file as this plan leaves them."""
+        moved = {id(move.entry): move.pointer for move in self.moves}
+        kept = [moved.get(id(entry), entry.text) for entry in entries]
+        if self.fold is not None:
+            kept = [text for text in kept if not pointer.is_fold(text)] + [self.fold]
+        return [text for text in kept if text]
+
+
+def plan(entries: Sequence[Entry], ground: Ground) -> Plan:
+    """Plan one run.
+
+    Status lines, states past their time and what the cold tier has leave towards the aim; rules leave only down to the
+    rule budget, the lightest first. Under hard pressure more leaves, least necessary first, until what comes in fits;
+    where that cannot be, none of it leaves in vain.
+    """
+    full = _planned(entries, ground, towards=ground.marks.aim, rules=True)
+    if not ground.in_session:
+        return full
+    least = _planned(entries, ground, towards=ground.ceiling, rules=False)
+    leaving = {id(move.entry) for move in least.moves}
+    return Plan(
+        moves=least.moves, fold=least.fold, before=least.before, after=least.after, pressure=least.pressure,
+        fits=least.fits, aim_reached=least.aim_reached,
+        deferred=tuple(move for move in full.moves if id(move.entry) not in leaving),
+    )  # fmt: skip
+
+
+def _planned(entries: Sequence[Entry], ground: Ground, *, towards: int, rules: bool) -> Plan:
+    sheet = _Sheet(entries, ground)
+    pressure = pressure_of(sheet.total, ground.marks)
+    _let_go(sheet, _cheap(sheet, pressure), until=lambda: sheet.total <= towards)
+    if rules and ground.budget.enabled and ground.log_on:
+        _keep_the_rule_budget(sheet)
+    if sheet.total > ground.ceiling:
+        _make_it_fit(sheet)
+    _fold(sheet)
+    return Plan(
+        moves=tuple(sheet.moves.values()),
+        fold=sheet.fold,
+        before=size([entry.text for entry in entries]),
+        after=sheet.total - ground.needed,
+        pressure=pressure,
+        fits=sheet.total <= ground.ceiling,
+        aim_reached=sheet.total - ground.needed <= ground.marks.aim,
+    )
+
+
+class _Sheet:
+    """The file while the plan is made: what leaves so far, by place, and what then stands in it."""
+
+    def __init__(self, entries: Sequence[Entry], ground: Ground) -> None:
+        self.entries = entries
+        self.ground = ground
+        self.moves: dict[int, Move] = {}
+        self.line = next((entry.text for entry in entries if entry.memory is None and pointer.is_fold(entry.text)), "")
+        self.fold: str | None = None
+        self._pins = _pinned_within(entries, ground)
+        self._taken = {entry.text for entry in entries}
+        self._chars = sum(map(_cost, self._taken))
+        self._rule_chars = sum(_cost(entry.text) for entry in entries if entry.is_rule)
+
+    @property
+    def total(self) -> int:
+        """Code points with what is about to come in."""
+        line = 0 if self.fold is None else _cost(self.fold) - _cost(self.line)
+        return max(0, self._chars + line + self.ground.needed - len(DELIMITER))
+
+    @property
+    def rule_chars(self) -> int:
+        """Code points of rules, delimiters included, with those about to come in. No pointer pushes a rule out."""
+        return self._rule_chars + self.ground.needed_rules
+
+    @property
+    def rules_fit(self) -> bool:
+        """Whether no rule has to leave: the file is below its soft mark, pointers apart, or rules are in budget."""
+        is_low = self.total - self.pointer_chars() <= self.ground.marks.soft
+        return is_low or self.rule_chars <= self.ground.marks.rule_budget
+
+    @property
+    def has_room(self) -> bool:
+        return self.rules_fit and self.total <= self.ground.ceiling
+
+    def movable(self) -> list[tuple[int, Entry]]:
+        """The entries that may still leave, if any has to."""
+        return [
+            (place, entry)
+            for place, entry in enumerate(self.entries)
+            if place not in self.moves and place not in self._pins and entry.memory and not entry.is_hidden
+        ]
+
+    def pointers(self) -> list[tuple[int, datetime]]:
+        """Pointers that stand in the file since an earlier run: place, and since when, the oldest first."""
+        found = [
+            (place, entry.standing.retired_at or entry.standing.touched_at)
+            for place, entry in enumerate(self.entries)
+            if entry.type == "stub" and entry.standing and place not in self.moves
+        ]
+        return sorted(found, key=lambda item: item[1])
+
+    def pointer_chars(self) -> int:
+        made = [move.pointer for move in self.moves.values() if move.pointer]
+        stood = [self.entries[place].text for place, _ in self.pointers()]
+        line = self.line if self.fold is None else self.fold
+        return sum(map(_cost, (*made, *stood, line)))
+
+    def let_go(self, place: int, reason: str, how: How | None) -> None:
+        """Plan that an entry leaves; ``how`` None: as a pointer, where one saves room."""
+        entry = self.entries[place]
+        text = self._pointer_for(entry) if how is None else ""
+        self.moves[place] = Move(entry=entry, how=how or ("stub" if text else "cold"), reason=reason, pointer=text)
+        self._taken.add(text)
+        self._count(self.moves[place], 1)
+
+    def take_back(self, places: Iterable[int]) -> None:
+        for place in places:
+            self._count(self.moves.pop(place), -1)
+
+    def bring(self, memory: Memory, pointer_at: int | None, *, times: int = 1) -> None:
+        """Plan that a rule comes in, in the place of its pointer where that stands; ``times`` -1 takes it back."""
+        freed = 0 if pointer_at is None else _cost(self.entries[pointer_at].text)
+        self._chars += times * (_cost(memory.content) - freed)
+        self._rule_chars += times * _cost(memory.content)
+
+    def _count(self, move: Move, times: int) -> None:
+        self._chars -= times * (_cost(move.entry.text) - _cost(move.pointer))
+        if move.entry.is_rule:
+            self._rule_chars -= times * _cost(move.entry.text)
+
+    def _pointer_for(self, entry: Entry) -> str:
+        budget = self.ground.budget
+        if not budget.enabled or entry.memory is None or not entry.is_rule:
+            return ""
+        most = min(budget.pointer_chars, len(entry.text) - _WORTH_A_POINTER)
+        if most < _SHORTEST_POINTER:
+            return ""
+        text = pointer.pointer(entry.memory.content, most=most, taken=self._taken)
+        return text if self.total - _cost(entry.text) + _cost(text) <= self.ground.ceiling else ""
+
+
+def _cost(text: str) -> int:
+    """Code points of an entry with its delimiter."""
+    return len(text) + len(DELIMITER) if text else 0
+
+
+Candidates = Iterable[tuple[int, str, How | None]]  # place, reason, and as what; None: a pointer, where that helps
+
+
+def _all(entries: Iterable[tuple[int, Entry]], reason: str, how: How | None) -> Candidates:
+    return ((place, reason, how) for place, _ in entries)
+
+
+def _let_go(sheet: _Sheet, candidates: Candidates, *, until: Callable[[], bool]) -> None:
+    for place, reason, how in candidates:
+        if until():
+            return
+        sheet.let_go(place, reason, how)
+
+
+def _cheap(sheet: _Sheet, pressure: Pressure) -> Candidates:
+    """What leaves first: nobody needs it in the prompt."""
+    ground = sheet.ground
+    open_entries = [(place, entry) for place, entry in sheet.movable() if not _is_found(entry, ground)]
+    yield from _all((one for one in open_entries if one[1].stale), "stale", "bin")
+    states = [(place, entry) for place, entry in open_entries if entry.is_state and not entry.stale]
+    yield from _all((one for one in states if one[1].twin), "same", "bin")
+    for place, entry in sorted(states, key=lambda one: _written(one[1])):
+        if not entry.twin and _age_days(entry, ground) >= ground.state_ttl_days:
+            yield place, "state_expired", "cold"
+    if pressure == "none":
+        return
+    for place, entry in open_entries:
+        told = _signals(entry, ground)
+        if "redundant" in told:
+            yield place, "redundant", "bin"
+        elif "completed" in told and not _is_resident(entry, ground):
+            yield place, "completed", "cold"
+
+
+def _keep_the_rule_budget(sheet: _Sheet) -> None:
+    """The lightest rules leave while rules and pointers hold more than their budget; only some in one run."""
+    ground = sheet.ground
+    for evicted, (place, entry) in enumerate(_lightest(sheet)):
+        if sheet.rules_fit or evicted >= ground.budget.most_evicted:
+            return
+        sheet.let_go(place, "idle" if "idle" in _signals(entry, ground) else "evicted", None)
+
+
+def _make_it_fit(sheet: _Sheet) -> None:
+    """Hard pressure: more leaves until what comes in fits. What would leave in vain stays."""
+    before = set(sheet.moves)
+    _let_go(sheet, _under_pressure(sheet), until=lambda: sheet.total <= sheet.ground.ceiling)
+    if sheet.total > sheet.ground.ceiling and sheet.ground.needed:
+        sheet.take_back([place for place in sheet.moves if place not in before])
+
+
+def _under_pressure(sheet: _Sheet) -> Candidates:
+    """States, old pointers, rules that no question was about, then by weight; what is new in the file comes last."""
+    ground, budget = sheet.ground, sheet.ground.budget
+    free = [(place, entry) for place, entry in sheet.movable() if not _is_resident(entry, ground)]
+    states = sorted((one for one in free if one[1].is_state), key=lambda one: _written(one[1]))
+    yield from _all(states, "room", "cold")
+    for place, since in sheet.pointers():
+        if days_since(since, ground.now) >= budget.pointer_rest_days:
+            yield place, "pointer_folded", "cold"
+    if not budget.enabled:
+        return
+    lightest = _lightest(sheet)
+    dormant = [one for one in lightest if _signals(one[1], ground) & UNUSED]
+    dormant = dormant[: budget.most_evicted]
+    yield from _all(dormant, "dormant", None)
+    yield from _all((one for one in lightest if one not in dormant), "room", None)
+    if not ground.needed:  # a file that somebody else filled presses, but nobody waits
+        return
+    resident = [(place, entry) for place, entry in sheet.movable() if _is_resident(entry, ground)]
+    for place, entry in sorted(resident, key=lambda one: _residency_order(one[1])):
+        yield place, "room", "cold" if entry.is_state else None
+
+
+def _lightest(sheet: _Sheet) -> list[tuple[int, Entry]]:
+    """Rules that may leave, the lightest for the room that it takes first.
+
+    Where items differ in size, what a cache keeps best is value per unit of size (GreedyDual-Size, Cao and Irani 1997).
+    """
+    ground = sheet.ground
+    rules = [one for one in sheet.movable() if one[1].is_rule and not _is_resident(one[1], ground)]
+    return sorted(rules, key=lambda one: (weight_of(one[1], ground.now, ground.budget) / _cost(one[1].text), one[0]))
+
+
+def _fold(sheet: _Sheet) -> None:
+    """Pointers beyond their share become one line, the oldest first; so do those that left for room."""
+    ground = sheet.ground
+    most = int(ground.budget.pointer_share * ground.limit)
+    old = sheet.pointers()
+    while True:
+        gone = [move.entry.text for move in sheet.moves.values() if move.entry.type == "stub"]
+        if gone:
+            sheet.fold = _folded(sheet, gone)
+        if not old or sheet.pointer_chars() <= most:
+            break
+        sheet.let_go(old.pop(0)[0], "pointer_folded", "cold")
+    if sheet.fold and (sheet.total > ground.ceiling or sheet.pointer_chars() > most):
+        sheet.fold = ""
+
+
+def _folded(sheet: _Sheet, gone: Sequence[str]) -> str:
+    """The line for pointers that go, the newest first, and for those that it stood for before."""
+    longest = sheet.ground.budget.pointer_chars * _FOLD_TIMES
+    return pointer.fold([*reversed(gone), *([sheet.line] if sheet.line else [])], most=longest)
+
+
+def _signals(entry: Entry, ground: Ground) -> frozenset[Signal]:
+    return signals(entry, ground.now, ground.budget, log_on=ground.log_on)
+
+
+def _is_resident(entry: Entry, ground: Ground) -> bool:
+    return entry.standing is not None and entry.type != "stub" and entry.standing.resident_until > ground.now
+
+
+def _is_found(entry: Entry, ground: Ground) -> bool:
+    """Whether it was in the file when we first saw it, not long ago: then nothing moves it but hard pressure."""
+    return entry.memory is not None and entry.memory.origin == "legacy" and _is_resident(entry, ground)
+
+
+def _residency_order(entry: Entry) -> tuple[object, ...]:
+    standing, memory = entry.standing, entry.memory
+    if standing is None or memory is None:
+        return (True,)
+    return not entry.is_state, standing.resident_until, standing.touched_at, memory.importance, -len(entry.text)
+
+
+def _written(entry: Entry) -> datetime:
+    assert entry.memory is not None  # noqa: S101 only entries with a row are candidates
+    return max(entry.memory.created_at, entry.memory.updated_at)
+
+
+def _age_days(entry: Entry, ground: Ground) -> float:
+    return days_since(_written(entry), ground.now)
+
+
+def _pinned_within(entries: Sequence[Entry], ground: Ground) -> frozenset[int]:
+    """Pinned entries that stay: the oldest pins, as many as their share of the file holds."""
+    room = int(ground.budget.pin_share * ground.limit)
+    pinned = [(entry.memory.seq, place) for place, entry in enumerate(entries) if entry.memory and entry.memory.pinned]
+    held: set[int] = set()
+    for _, place in sorted(pinned):
+        room -= len(entries[place].text) + len(DELIMITER)
+        if room >= 0:
+            held.add(place)
+    return frozenset(held)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Return:
+    """Retired memories that come back into a file, and what leaves for them."""
+
+    coming: tuple[Memory, ...] = ()
+    moves: tuple[Move, ...] = ()
+    fold: str | None = None
+
+
+def plan_return(entries: Sequence[Entry], wanted: Sequence[Memory], ground: Ground) -> Return:
+    """Plan which memories come back, the likeliest first, at most ``most_restored``.
+
+    One finds room within the rule budget and under the ceiling, or takes it from lighter rules that may leave; else it
+    stays cold.
+    """
+    sheet = _Sheet(entries, ground)
+    places = {entry.memory.id: place for place, entry in enumerate(entries) if entry.memory and entry.type == "stub"}
+    likeliest = wanted[: ground.budget.most_restored]
+    coming = [memory for memory in likeliest if _takes_room(sheet, memory, places.get(memory.id))]
+    back = {memory.id for memory in coming}
+    moves = tuple(move for move in sheet.moves.values() if move.entry.memory and move.entry.memory.id not in back)
+    return Return(coming=tuple(coming), moves=moves, fold=sheet.fold)
+
+
+def _takes_room(sheet: _Sheet, memory: Memory, pointer_at: int | None) -> bool:
+    ground = sheet.ground
+    evicted: list[int] = []
+    own = NEW_WEIGHT * (ground.budget.protected_times if memory.protected or memory.policy == "core" else 1.0)
+    sheet.bring(memory, pointer_at)
+    for place, entry in _lightest(sheet):
+        if sheet.has_room:
+            return True
+        if weight_of(entry, ground.now, ground.budget) >= own:
+            break
+        sheet.let_go(place, "evicted", None)
+        evicted.append(place)
+    if sheet.has_room:
+        return True
+    sheet.take_back(evicted)
+    sheet.bring(memory, pointer_at, times=-1)
+    return False

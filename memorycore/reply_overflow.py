@@ -1,0 +1,137 @@
+"""What a run of overflow answers; no decisions are made here."""
+
+import difflib
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from memorycore import messages
+from memorycore.answers_overflow import Left, Overflown, OverflowRun
+from memorycore.domain.memory import Memory
+from memorycore.errors import HotFileError
+from memorycore.govern.activity import Scanned
+from memorycore.govern.overflow.ladder import Entry
+from memorycore.govern.overflow.plan import Move, Plan
+from memorycore.hot.tier import HotTier
+from memorycore.lifecycle.retire import Rearranged
+from memorycore.options import CoreOptions, Language
+
+PREVIEW_CHARS = 120
+_TO = {"stub": "pointer", "cold": "cold", "bin": "bin"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """One run over one file, as it was planned and done. ``merged``: what left for another entry, and that one."""
+
+    tier: HotTier
+    entries: Sequence[Entry] = ()
+    plan: Plan = field(default_factory=Plan)
+    merged: Sequence[tuple[Memory, Memory, str]] = ()
+    done: Rearranged | None = None
+    run: str = ""
+    errors: int = 0
+    problem: HotFileError | None = None
+
+
+def overflown(runs: Sequence[Run], scanned: Scanned, options: CoreOptions, *, dry_run: bool) -> Overflown:
+    answer: Overflown = {
+        "runs": [_run(run, options.language, dry_run=dry_run) for run in runs],
+        "dry_run": dry_run,
+        "questions_read": scanned.queries,
+        "strong_hits": scanned.strong,
+        "weak_hits": scanned.weak,
+        "degraded": degraded(scanned, options),
+    }
+    if scanned.threshold is not None:
+        answer["threshold"] = round(scanned.threshold, 4)
+    return answer
+
+
+def degraded(scanned: Scanned, options: CoreOptions) -> list[str]:
+    """What the ladder has to do without."""
+    codes: list[str] = []
+    if not options.budget.enabled:
+        codes.append("budget_off")
+    if not options.activity_log:
+        codes.append("log_off")
+    if scanned.degraded and options.activity_log:
+        codes.append("no_model")
+    return [messages.text(f"overflow.without_{code}", options.language) for code in codes]
+
+
+def _run(run: Run, language: Language, *, dry_run: bool) -> OverflowRun:
+    planned = run.plan
+    moves = [move for move in planned.moves if dry_run or _is_done(move, run)]
+    merged = [_merged(gone, kept, relation, language) for gone, kept, relation in run.merged]
+    limit = run.tier.limit
+    after = planned.after if run.done is None or not run.done.usage else int(run.done.usage.partition("/")[0])
+    answer: OverflowRun = {
+        "target": run.tier.target,
+        "limit": limit,
+        "chars_before": planned.before,
+        "chars_after": after,
+        "usage_before": f"{100 * planned.before // limit}%",
+        "usage_after": f"{100 * after // limit}%",
+        "pressure": planned.pressure,
+        "target_reached": planned.aim_reached,
+        "overflowed": _count(moves, how="cold", but="pointer_folded"),
+        "aged_sunk": sum(move.reason == "state_expired" for move in moves),
+        "stubbed": _count(moves, how="stub"),
+        "stub_gc": sum(move.reason == "pointer_folded" for move in moves),
+        "retyped": sum(move.reason == "completed" for move in moves),
+        "deleted": _count(moves, how="bin"),
+        "merged": len(merged),
+        "kept": len(run.entries) - len(moves),
+        "errors": run.errors + (len(run.done.kept) if run.done else 0) + (run.problem is not None),
+        "entries": [*merged, *(_left(move, language) for move in moves)],
+    }
+    if planned.deferred:
+        answer["deferred"] = [_left(move, language) for move in planned.deferred]
+    if run.problem is not None:
+        answer["problem"] = messages.error_text(run.problem, language)
+    if dry_run and moves:
+        answer["diff"] = diff(run)
+    elif moves or merged:
+        answer["undo"] = f"memorycore undo --run {run.run}"
+    return answer
+
+
+def _is_done(move: Move, run: Run) -> bool:
+    return run.done is not None and move.entry.memory is not None and move.entry.memory.id in run.done.left
+
+
+def _count(moves: Sequence[Move], *, how: str, but: str = "") -> int:
+    return sum(move.how == how and move.reason != but for move in moves)
+
+
+def _left(move: Move, language: Language) -> Left:
+    left: Left = {
+        "text": move.entry.text[:PREVIEW_CHARS],
+        "to": _TO[move.how],  # type: ignore[typeddict-item] one of the three
+        "reason": move.reason,
+        "why": messages.text(f"overflow.why_{move.reason}", language),
+    }
+    if move.entry.memory is not None:
+        left["id"] = move.entry.memory.id
+    if move.pointer:
+        left["pointer"] = move.pointer
+    return left
+
+
+def _merged(gone: Memory, kept: Memory, relation: str, language: Language) -> Left:
+    return {
+        "text": gone.content[:PREVIEW_CHARS],
+        "to": "bin" if relation == "same" else "cold",
+        "reason": relation,
+        "why": messages.text(f"overflow.why_merged_{relation}", language, kept=kept.content[:PREVIEW_CHARS]),
+        "id": gone.id,
+    }
+
+
+def diff(run: Run) -> str:
+    """The file before and after, as a unified diff of its entries."""
+    name = run.tier.path.name
+    before = "\n§\n".join(entry.text for entry in run.entries)
+    after = "\n§\n".join(run.plan.texts_after(run.entries))
+    lines = difflib.unified_diff(before.splitlines(), after.splitlines(), f"a/{name}", f"b/{name}", n=1, lineterm="")
+    return "\n".join(lines)
