@@ -9,14 +9,12 @@ rules that are needed (15 without it), and seven of ten finds are right.
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING
-
-from memorycore.store.statements import all_rows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from memorycore.domain.scoring import Rows as RowNumbers
     from memorycore.search.request import Hit
     from memorycore.search.weighing import Sought
 
@@ -39,24 +37,32 @@ def is_meant(*, likeness: float, held: int, asked: int) -> bool:
 
 def meant(sought: Sought, hits: Sequence[Hit]) -> frozenset[int]:
     """The cold hits (seq) that the question strongly means, or names."""
-    looked_at = {"seqs": json.dumps([hit.seq for hit in hits if not hit.weak][:MOST_JUDGED])}
-    looked_at["namespaces"] = json.dumps(sought.request.namespaces)
-    seqs = [int(seq) for (seq,) in all_rows(sought.c, "cold_among", looked_at)]
-    if not seqs:
+    rows, columns = sought.rows, sought.rows.columns
+    found = rows.find(sorted(hit.seq for hit in hits[:MOST_JUDGED] if not hit.weak))
+    found = found[~columns.hot[found] & ~columns.superseded[found]]
+    if not len(found):
         return frozenset()
-    places = [int(sought.rows.find([seq])[0]) for seq in seqs]
+    seqs: list[int] = columns.seq[found].tolist()
     named = {int(row) for how in ("name", "pointer") if how in sought.named for row in sought.named[how]}
     scores, threshold = sought.like.plainly(seqs, sought.request.strong_score)
     likeness = {seq: score / threshold for seq, score in scores.items()} if threshold > 0 else {}
-    words = set(sought.question.words)
+    held = _words_held(sought, found).tolist()
     return frozenset(
         seq
-        for seq, row in zip(seqs, places, strict=True)
+        for seq, row, words in zip(seqs, found.tolist(), held, strict=True)
         if row in named
         or (seq == hits[0].seq and likeness.get(seq, 0.0) >= 1)
-        or is_meant(
-            likeness=likeness.get(seq, 0.0),
-            held=len(words.intersection(sought.words.held_by(row))),
-            asked=len(words),
-        )
+        or is_meant(likeness=likeness.get(seq, 0.0), held=words, asked=len(sought.question.words))
     )
+
+
+def _words_held(sought: Sought, rows: RowNumbers) -> RowNumbers:
+    """How many words of the question each of these rows holds."""
+    import numpy as np
+
+    asked = set(sought.question.words)
+    held = np.zeros(len(rows), dtype=np.int64)
+    for word, holding in zip(sought.words.words, sought.words.hits, strict=True):
+        if word in asked and len(holding):  # in the order of rows
+            held += holding[np.minimum(np.searchsorted(holding, rows), len(holding) - 1)] == rows
+    return held

@@ -74,11 +74,6 @@ DELETE FROM host_session WHERE seen_at NOT BETWEEN :since AND :until;
 SELECT 1 FROM host_session
 WHERE namespace = :namespace AND seen_at BETWEEN :since AND :until LIMIT 1;
 
--- name: cold_among
-SELECT seq FROM memory
-WHERE seq IN (SELECT value FROM json_each(:seqs)) AND residence <> 'hot' AND state = 'active'
-    AND namespace IN (SELECT value FROM json_each(:namespaces));
-
 -- name: texts_in_files
 -- What stands in hot files, whole or as a pointer.
 SELECT seq, content FROM memory
