@@ -17,7 +17,8 @@ class Standing:
 
     The weight was ``weight`` at ``weighed_at``, the last strong use. ``touched_at``: the last use, strong or weak.
     Until ``resident_until`` it stays unless there is no other way. ``pointer``: the text that stands in the file for
-    it, or stood there. ``compared``: the norm hash of the wording that overflow last compared with the others.
+    it, or stood there; beside a text that is in the file itself, one that is to go. ``compared``: the norm hash of the
+    wording that overflow last compared with the others.
     """
 
     weighed_at: datetime
@@ -45,7 +46,7 @@ def arrived(known: Standing | None, now: datetime, *, resident_days: float) -> S
         return new
     if known.retired_at is None:
         return known
-    return replace(new, pointer=known.pointer, restored_at=now, compared=known.compared)
+    return replace(new, restored_at=now, compared=known.compared)
 
 
 def left(known: Standing | None, now: datetime, *, pointer: str = "") -> Standing:

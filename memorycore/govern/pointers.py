@@ -78,16 +78,16 @@ def look(c: apsw.Connection, tier: HotTier, seen: Seen) -> Pointers:
     """Find the memories of pointers that changed, came back or are gone. Changes nothing."""
     found = Pointers()
     found.settled |= {entry_hash(text) for text in seen.new if is_fold(text)}
-    left = _without_returned(seen, found)
-    stood = standing.by_seq(c, tier.namespace, [memory.seq for memory in left])
-    pointers = {memory.id: stood[memory.seq].pointer for memory in left if memory.seq in stood}
+    stood = standing.by_seq(c, tier.namespace, [memory.seq for memory in seen.stubs])
+    pointers = {memory.id: stood[memory.seq].pointer for memory in seen.stubs if memory.seq in stood}
+    left = _without_returned(seen, pointers, found)
     shaped = [text for text in seen.new if is_pointer(text) and entry_hash(text) not in found.settled]
     owners = _owners(c, tier) if shaped else dict[str, int]()
     for text in shaped:
         owner = _owner(c, tier, text, seen.sidecar, owners)
         if owner is None or (owner.residence == "stub" and owner not in left):
             continue
-        if owner.residence == "hot":
+        if owner.residence == "hot" and owner.entry_key in seen.present:
             found.stale.append((owner, text))
             found.settled.add(entry_hash(text))
         else:
@@ -101,7 +101,7 @@ def look(c: apsw.Connection, tier: HotTier, seen: Seen) -> Pointers:
     return found
 
 
-def _without_returned(seen: Seen, found: Pointers) -> list[Memory]:
+def _without_returned(seen: Seen, pointers: Mapping[str, str], found: Pointers) -> list[Memory]:
     """The stubs whose pointer is gone, and whose own text is not there instead."""
     by_norm = {norm_hash(seen.as_known(text)): text for text in reversed(seen.new)} if seen.stubs else {}
     left: list[Memory] = []
@@ -110,6 +110,8 @@ def _without_returned(seen: Seen, found: Pointers) -> list[Memory]:
         if text is not None:
             found.returned.append((memory, text))
             found.settled |= {entry_hash(text), memory.entry_key}
+            if memory.entry_key in seen.present:
+                found.stale.append((memory, pointers.get(memory.id, "")))
         elif memory.entry_key not in seen.present:
             left.append(memory)
     return left
@@ -122,7 +124,8 @@ def _point(found: Pointers, memory: Memory, text: str) -> None:
 
 def _owners(c: apsw.Connection, tier: HotTier) -> Mapping[str, int]:
     """Row numbers by the compared form of the pointer that stands, or once stood, for a memory that is in use."""
-    found = all_rows(c, "pointers_in_use", {"namespace": tier.namespace, "hot_tier": tier.id})
+    where = {"namespace": tier.namespace, "hot_tier": tier.id}
+    found = [*all_rows(c, "pointers_once_in_use", where), *all_rows(c, "pointers_in_use", where)]
     return {key_of(pointer): seq for seq, pointer in found}
 
 

@@ -185,7 +185,9 @@ def reconcile(
         this = Pass(contents=contents, new_id=new_id, now=now, first=first, gates=gates)
         done = _follow(c, tier, this)
         stood = _stand(c, tier, this)
-        intents.set_file_sha(c, tier.id, contents.sha256)
+        # What somebody is at was left out of it, and may end otherwise than it looks now.
+        is_whole = not intents.open_intents(c, tier.namespace, tier.id)
+        intents.set_file_sha(c, tier.id, contents.sha256 if is_whole else intents.LOOK_AGAIN)
     finish(db, tier, unfinished, Cause(actor=ACTOR, at=now, reason="recovered"))
     if done.changed or first or stood:
         hot.restamp(db, tier, now)
@@ -213,9 +215,9 @@ def _follow(c: apsw.Connection, tier: HotTier, this: "Pass") -> Reconciled:
         as_known=as_known,
         settled=found.settled,
     )
-    pointers.apply(c, tier, found, Cause(actor=ACTOR, at=this.now))
     for memory, text in found.returned:
         _take_in(c, tier, memory, as_kept(text, this.gates), Cause(actor=ACTOR, at=this.now, reason="host_added"))
+    pointers.apply(c, tier, found, Cause(actor=ACTOR, at=this.now))
     done = _apply(c, tier, changes, this)
     return replace(done, added=done.added + len(found.returned), pointers=done.pointers + found.count)
 

@@ -1,6 +1,6 @@
 """What a hot file becomes when entries leave it and others come: one new state for one write. All of it is pure."""
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from memorycore.domain.text import entry_hash
@@ -29,14 +29,14 @@ class Comes:
 class Wish:
     """What shall happen to a file. ``fold``: the one line that stands for many pointers, None to leave it as it is.
 
-    ``stale``: hashes of pointers to texts that stand in the file themselves. ``ceiling``: code points above which
-    nothing that is new makes the file longer. ``is_fold`` tells the line that stands for pointers.
+    ``stale``: hashes of pointers, each with the hash of the entry beside which nobody needs it. ``ceiling``: code
+    points above which nothing that is new makes the file longer. ``is_fold`` tells the line that stands for pointers.
     """
 
     leaving: Sequence[Leaves] = ()
     coming: Sequence[Comes] = ()
     fold: str | None = None
-    stale: Collection[str] = ()
+    stale: Mapping[str, str] = field(default_factory=dict[str, str])
     ceiling: int
     is_fold: Callable[[str], bool]
 
@@ -52,7 +52,7 @@ class Arranged:
 
 def arrange(entries: Sequence[str], wish: Wish) -> Arranged:
     """The entries as they shall stand. What is not exactly there is left alone; what finds no room stays out."""
-    done = Arranged(entries=[entry for entry in entries if not (wish.stale and entry_hash(entry) in wish.stale)])
+    done = Arranged(entries=without_stale(entries, wish.stale))
     for item in wish.leaving:
         _leave(done, item, wish.ceiling)
     if wish.fold is not None:
@@ -60,6 +60,14 @@ def arrange(entries: Sequence[str], wish: Wish) -> Arranged:
     for item in wish.coming:
         _come(done, item, wish.ceiling)
     return done
+
+
+def without_stale(entries: Sequence[str], stale: Mapping[str, str]) -> list[str]:
+    """The entries without pointers to others of them."""
+    if not stale:
+        return list(entries)
+    keys = set(map(entry_hash, entries))
+    return [entry for entry in entries if stale.get(entry_hash(entry)) not in keys]
 
 
 def _leave(done: Arranged, item: Leaves, ceiling: int) -> None:

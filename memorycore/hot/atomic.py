@@ -21,6 +21,7 @@ TEMPORARY_FILES = ".memorycore-*.tmp"  # left by a process that died; never read
 PRIVATE_FILE = 0o600
 
 _CHECK_INTERVAL_S = 0.005
+_LOOKS_AT_OLD = 4
 # Windows refuses a file that another program holds open (5 access denied, 32 and 33 sharing and lock violation).
 # Editors, indexers and virus scanners do that for a moment; after these 1.2 s it is a denial that is meant.
 _HELD_OPEN = frozenset({5, 32, 33})
@@ -76,7 +77,7 @@ def replace(path: Path, data: bytes, *, expected: bytes | None = None, new_mode:
 
     Returns:
         False, with nothing replaced, when at the last moment the file does not hold ``expected``: somebody wrote
-        without the lock.
+        without the lock. So it is when somebody writes in place at that very moment: what they wrote is put back.
 
     Raises:
         Unwritable: With path, reason and mode; the old file stands. A file that is a mount point of its own cannot be
@@ -90,16 +91,43 @@ def replace(path: Path, data: bytes, *, expected: bytes | None = None, new_mode:
             _refuse_unless_writable(target, found)
         try:
             _write_new(temporary, data, like=found, new_mode=new_mode)
-            if expected is not None and (read(target) or b"") != expected:
-                return False
-            _patiently(lambda: temporary.replace(target))
+            with _kept_open(target if expected is not None else None) as old:
+                if expected is not None and (read(target) or b"") != expected:
+                    return False
+                _patiently(lambda: temporary.replace(target))
+                late = expected if old is None else _settled(old, expected)
+            if late is not None and late != expected and read(target) == data:
+                _write_new(temporary, late, like=found, new_mode=new_mode)
+                _patiently(lambda: temporary.replace(target))
         finally:
             with suppress(OSError):
                 temporary.unlink()
     except OSError as error:
         raise unwritable(target, error) from error
     _flush_folder(target.parent)
-    return True
+    return late == expected
+
+
+@contextmanager
+def _kept_open(target: Path | None) -> Generator[BinaryIO | None, None, None]:
+    """The file as it stands, also after another took its name. Not on Windows, which replaces no file that is open."""
+    if target is None or os.name != "posix" or not target.exists():
+        yield None
+        return
+    with target.open("rb") as handle:
+        yield handle
+
+
+def _settled(handle: BinaryIO, expected: bytes | None) -> bytes:
+    """What a file holds that lost its name; where somebody is writing it, what they leave in a few milliseconds."""
+    found = handle.read()
+    for _ in range(_LOOKS_AT_OLD if found != expected else 0):
+        time.sleep(_CHECK_INTERVAL_S)
+        handle.seek(0)
+        before, found = found, handle.read()
+        if found == before:
+            break
+    return found
 
 
 def why_not_writable(path: Path) -> Unwritable | None:

@@ -5,7 +5,7 @@ Nothing here touches the database. Every change re-reads the file under its lock
 
 import os
 import time
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
@@ -17,7 +17,7 @@ from memorycore.domain.retention import NEW_WEIGHT, Standing
 from memorycore.domain.text import entry_hash
 from memorycore.errors import Conflict, HotFileError, InvalidInput, Unwritable
 from memorycore.hot import files
-from memorycore.hot.arrange import Comes, Leaves, Wish, arrange
+from memorycore.hot.arrange import Comes, Leaves, Wish, arrange, without_stale
 from memorycore.hot.atomic import why_not_writable
 from memorycore.hot.document import DELIMITER, Document, size
 from memorycore.hot.files import Contents, Edited
@@ -26,6 +26,7 @@ from memorycore.hot.sidecar import EntryMeta
 STAMP_TIMEOUT_S = 0.05
 SETTLED_AFTER_S = 0.05
 SETTLE_LOOKS = 4
+NOTHING_STALE: Mapping[str, str] = {}
 FILE_NAMES: dict[Target, str] = {"memory": "MEMORY.md", "user": "USER.md"}
 
 
@@ -125,13 +126,18 @@ class HotTier:
         return why_not_writable(self.path)
 
     def rearrange(
-        self, turns: Sequence[Turn], now: datetime, *, fold: str | None = None, stale: Collection[str] = ()
+        self,
+        turns: Sequence[Turn],
+        now: datetime,
+        *,
+        fold: str | None = None,
+        stale: Mapping[str, str] = NOTHING_STALE,
     ) -> Turned:
         """Take entries out, let others come, and keep one line for pointers that are none any more, all in one write.
 
         An entry that is not exactly there any more is left alone. A text goes to the place of its pointer or to the
         end, and stays out where it finds no room; one that is there already counts as present. ``fold`` is that line,
-        empty for none; ``stale`` are hashes of pointers that nobody needs.
+        empty for none; ``stale`` are hashes of pointers, each with that of the entry beside which nobody needs it.
         """
         leaving, coming = _wishes(turns)
         wish = Wish(
@@ -189,7 +195,12 @@ class HotTier:
         return self._change(edit, now)
 
     def exchange(
-        self, gone: Sequence[Memory], new: Memory | None, now: datetime, *, stale: Collection[str] = ()
+        self,
+        gone: Sequence[Memory],
+        new: Memory | None,
+        now: datetime,
+        *,
+        stale: Mapping[str, str] = NOTHING_STALE,
     ) -> Written:
         """Put one text in the place of others, in one write. One that does not fit stays out; the others leave.
 
@@ -201,7 +212,7 @@ class HotTier:
         def edit(contents: Contents) -> Edited | None:
             entries = list(contents.entries)
             places = [place for place, entry in enumerate(entries) if entry_hash(entry) in keys]
-            kept = [entry for entry in entries if entry_hash(entry) not in keys and entry_hash(entry) not in stale]
+            kept = [entry for entry in without_stale(entries, stale) if entry_hash(entry) not in keys]
             metas: dict[str, EntryMeta] = {}
             if new is not None and new.content not in kept:
                 rest = [entry for entry in kept if entry_hash(entry) not in own]

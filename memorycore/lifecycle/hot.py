@@ -21,7 +21,7 @@ from memorycore.hot.document import why_not_hot
 from memorycore.hot.tier import HotTier, Turn, Written
 from memorycore.lifecycle import relations, rows
 from memorycore.lifecycle.rows import Cause
-from memorycore.store import Database, all_rows, first_row, intents, memories, standing
+from memorycore.store import Database, all_rows, first_row, intents, memories, sql, standing
 from memorycore.store.intents import Intent, Operation
 from memorycore.store.memories import to_ms
 
@@ -311,11 +311,14 @@ def arrivals(db: Database, tier: HotTier, begun: Sequence[Begun], cause: Cause) 
     ]
 
 
-def stale_pointers(db: Database, tier: HotTier) -> frozenset[str]:
-    """Hashes of pointers to texts that stand in the file themselves, since somebody put those back: they may go."""
+def stale_pointers(db: Database, tier: HotTier) -> dict[str, str]:
+    """Hashes of pointers to entries that stand beside them, with theirs: somebody put the text back, the pointer goes.
+
+    It goes with the next write, so that nothing is written for it alone.
+    """
     with db.read() as c:
         found = all_rows(c, "stale_pointers", {"namespace": tier.namespace, "hot_tier": tier.id})
-    return frozenset(entry_hash(pointer) for (pointer,) in found)
+    return {entry_hash(pointer): key for _, key, pointer in found}
 
 
 def restamp(db: Database, tier: HotTier, now: datetime) -> None:
@@ -346,3 +349,6 @@ def follow(c: apsw.Connection, tier: HotTier, written: Written) -> None:
     known = intents.find_tier(c, tier.namespace, tier.directory, tier.target)
     if known is not None and known.file_sha == written.sha_before:
         intents.set_file_sha(c, tier.id, written.sha_after)
+    for seq, _, pointer in all_rows(c, "stale_pointers", {"namespace": tier.namespace, "hot_tier": tier.id}):
+        if pointer not in written.present:
+            c.execute(sql["clear_pointer"], {"seq": seq, "namespace": tier.namespace})

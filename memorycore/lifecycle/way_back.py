@@ -106,7 +106,8 @@ def _planned(
     c: apsw.Connection, event: Event, memory: Memory, edge: Edge | None, namespaces: Sequence[str], at: datetime
 ) -> Step | Obstacle:
     target = ledger.by_number(c, _number(event.facts.get("event")), namespaces) if event.action == "undone" else None
-    pointer = _pointer(c, memory)
+    is_move = "residence" in event.change or (target is not None and "residence" in target.change)
+    pointer = _pointer(c, memory) if is_move else ""
     back, to = _back(event, memory, at, target=target, pointer=pointer)
     wording = wording_of(event)
     if back == memory and not (to or wording or edge or event.automatic or event.action == "undone"):
@@ -122,13 +123,14 @@ def _planned(
 def _pointer(c: apsw.Connection, memory: Memory) -> str:
     """What stood in the hot file for a memory, if it can stand there once more."""
     stood = standing.of(c, memory)
-    if stood is None or not stood.pointer or memory.hot_tier is None:
-        return ""
+    pointer = stood.pointer if stood is not None else ""
+    if memory.residence == "hot":
+        once = (event.facts.get("pointer") for event in memories.events(c, memory.id, (memory.namespace,)))
+        pointer = next((str(one) for one in reversed(list(once)) if one), pointer)
     where = {
-        "namespace": memory.namespace, "hot_tier": memory.hot_tier, "entry_hash": entry_hash(stood.pointer),
-        "id": memory.id,
+        "namespace": memory.namespace, "hot_tier": memory.hot_tier, "entry_hash": entry_hash(pointer), "id": memory.id
     }  # fmt: skip
-    return "" if first_row(c, "other_hot_memory", where) else stood.pointer
+    return "" if memory.hot_tier is None or first_row(c, "other_hot_memory", where) else pointer
 
 
 def _changed(

@@ -15,6 +15,7 @@ from memorycore.store.statements import all_rows, first_row, only_row, sql
 
 Operation = Literal["add", "replace", "remove", "retire"]
 How = Literal["stub", "cold", "bin"]  # what becomes of a memory that leaves its hot file
+LOOK_AGAIN = "look again"
 OWNER_GONE_AFTER_MS = 60_000
 
 
@@ -82,7 +83,7 @@ def find_tier(c: apsw.Connection, namespace: str, directory: str, target: Target
 
 
 def set_file_sha(c: apsw.Connection, tier: int, file_sha: str) -> None:
-    """Note which bytes of the file the rows agree with; an empty text means: look again."""
+    """Note which bytes of the file the rows agree with, or that somebody has to look: ``LOOK_AGAIN``."""
     c.execute(sql["set_file_sha"], {"hot_tier": tier, "file_sha": file_sha})
 
 

@@ -34,12 +34,22 @@ DELETE FROM hot_intent WHERE id = :id RETURNING id;
 
 -- name: stale_pointers
 -- Pointers to texts that stand in the file themselves. One that another memory has by now is that one's.
-SELECT s.pointer FROM memory m JOIN hot_standing s ON s.memory_seq = m.seq
+SELECT m.seq, m.entry_hash, s.pointer FROM memory m JOIN hot_standing s ON s.memory_seq = m.seq
 WHERE m.namespace = :namespace AND m.hot_tier = :hot_tier AND m.residence = 'hot' AND m.state = 'active'
   AND s.pointer <> '' AND s.pointer NOT IN (
     SELECT p.pointer FROM memory o JOIN hot_standing p ON p.memory_seq = o.seq
     WHERE o.namespace = :namespace AND o.hot_tier = :hot_tier AND o.residence = 'stub' AND o.state = 'active'
   );
+
+-- name: pointers_once_in_use
+-- As the ledger has them, the last one last.
+SELECT m.seq, e.facts ->> '$.pointer' FROM event e JOIN memory m ON m.id = e.memory_id
+WHERE m.namespace = :namespace AND m.hot_tier = :hot_tier AND m.state = 'active'
+  AND e.namespace = :namespace AND e.action = 'moved' AND e.facts ->> '$.pointer' IS NOT NULL
+ORDER BY e.seq;
+
+-- name: clear_pointer
+UPDATE hot_standing SET pointer = '' WHERE memory_seq = :seq AND namespace = :namespace;
 
 -- name: pointers_in_use
 -- Pointers of active memories of a hot file, of those that stand and of those that once stood; the best owner last.

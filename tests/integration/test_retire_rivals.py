@@ -1,0 +1,81 @@
+"""Rules leave a hot file and come back while others write to it; every text is somewhere afterwards."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from memorycore.core import MemoryCore
+from memorycore.domain.text import entry_hash
+from memorycore.store import all_rows, memories
+from tests.homes import Home, rule
+
+RULES = [rule(number).content for number in range(12)]
+
+
+def start(module: str, *arguments: object) -> "subprocess.Popen[str]":
+    return subprocess.Popen(
+        [sys.executable, "-m", f"tests.integration.{module}", *map(str, arguments)],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8",
+    )  # fmt: skip
+
+
+def finish(*processes: "subprocess.Popen[str]") -> None:
+    finished = [process.communicate(timeout=110) for process in processes]
+    assert [process.returncode for process in processes] == [0] * len(processes), [error for _, error in finished]
+    assert any(output.strip() not in {"", "0"} for output, _ in finished), "nothing ever left"
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Home:
+    home = Home(tmp_path)
+    with home.core() as core:
+        for text in RULES:
+            core.remember(rule(RULES.index(text)), actor="setup")
+    return home
+
+
+def agrees(home: Home, core: MemoryCore) -> None:
+    """Each entry has one row and each row that has an entry one that is there; nothing is left half done."""
+    core.touch()
+    core.touch()
+    tier = core.rooms.tiers["memory"]
+    with core.db.read() as c:
+        rows = memories.select(c, "file_memories", namespace=tier.namespace, hot_tier=tier.id)
+        assert all_rows(c, "all_open_intents", {"namespace": "default"}) == []
+    assert sorted(row.entry_key for row in rows) == sorted(map(entry_hash, home.entries()))
+    assert core.maintain(["integrity"])["steps"][0]["database"] == "ok"
+
+
+@pytest.mark.skipif(os.name == "nt", reason="the host's lock is flock")
+def test_two_processes_and_a_host_with_the_lock_lose_nothing(home: Home) -> None:
+    finish(
+        start("host_writer", home.memory_file, 60),
+        start("retiring_writer", home.root, 1, 25),
+        start("retiring_writer", home.root, 2, 25),
+    )
+    with home.core() as core:
+        agrees(home, core)
+        states = {str(line["content"]): line["state"] for line in core.export()}
+    notes = [f"Host note {number} about the harbour." for number in range(60)]
+    assert {states.get(text) for text in (*RULES, *notes)} == {"active"}
+
+
+def test_what_an_editor_without_the_lock_writes_over_is_in_the_bin_at_worst(home: Home) -> None:
+    finish(
+        start("careless_editor", home.memory_file, 12),
+        start("retiring_writer", home.root, 1, 40),
+        start("retiring_writer", home.root, 2, 40),
+    )
+    with home.core() as core:
+        agrees(home, core)
+        states = {str(line["content"]): line["state"] for line in core.export()}
+        named = {line["id"] for line in core.history(limit=1000)["events"] if line["action"] == "trashed"}
+        assert {item["id"] for item in core.trash()["items"]} <= named
+    assert {states.get(text) for text in RULES} <= {"active", "trashed"}
+    kept = b"".join(path.read_bytes() for path in (home.options.data_dir / "snapshots").rglob("MEMORY.md.*"))
+    kept += home.memory_file.read_bytes()
+    notes = [f"Editor note {number} about the quay." for number in range(12)]
+    assert [note for note in notes if note not in states and note.encode() not in kept] == []
