@@ -14,12 +14,27 @@ class Left(TypedDict):
     pointer: NotRequired[str]
 
 
+class Later(Left):
+    """One entry that would leave on a later day, an ISO date, if nobody uses it until then."""
+
+    day: str
+
+
+class NextWrite(TypedDict):
+    """What the very next text of so many code points would push out of a file that is full; whether it then fits."""
+
+    chars: int
+    fits: bool
+    entries: list[Left]
+
+
 class OverflowRun(TypedDict):
     """One file. Sizes are code points. The counts have the names of the predecessor.
 
     ``overflowed``: went cold whole · ``aged_sunk``: states past their time among them · ``stubbed``: became pointers ·
     ``stub_gc``: pointers that went · ``retyped``: old records that had been rules · ``deleted``: went to the bin ·
     ``merged``: entries that say the same as another. ``deferred``: would leave, but a session holds the file.
+    ``next_write`` and ``later`` stand in a preview only.
     """
 
     target: str
@@ -42,12 +57,17 @@ class OverflowRun(TypedDict):
     entries: list[Left]
     deferred: NotRequired[list[Left]]
     diff: NotRequired[str]
+    next_write: NotRequired[NextWrite]
+    later: NotRequired[list[Later]]
     problem: NotRequired[str]
     undo: NotRequired[str]
 
 
 class Overflown(TypedDict):
-    """A run over the hot files. ``degraded``: what the ladder had to do without, as sentences."""
+    """A run over the hot files. ``degraded``: what the ladder had to do without, as sentences.
+
+    Of a preview of files in another folder: that ``dir``, and when first contact is over (``planned_for``).
+    """
 
     runs: list[OverflowRun]
     dry_run: bool
@@ -56,3 +76,5 @@ class Overflown(TypedDict):
     weak_hits: int
     threshold: NotRequired[float]
     degraded: list[str]
+    dir: NotRequired[str]
+    planned_for: NotRequired[str]

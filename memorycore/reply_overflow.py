@@ -1,16 +1,18 @@
 """What a run of overflow answers; no decisions are made here."""
 
 import difflib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from memorycore import messages
-from memorycore.answers_overflow import Left, Overflown, OverflowRun
+from memorycore.answers_overflow import Later, Left, NextWrite, Overflown, OverflowRun
 from memorycore.domain.memory import Memory
 from memorycore.errors import HotFileError
 from memorycore.govern.activity import Scanned
+from memorycore.govern.overflow.forecast import Coming
 from memorycore.govern.overflow.ladder import Entry
 from memorycore.govern.overflow.plan import Move, Plan
+from memorycore.hot.document import DELIMITER
 from memorycore.hot.tier import HotTier
 from memorycore.lifecycle.retire import Rearranged
 from memorycore.options import CoreOptions, Language
@@ -35,7 +37,7 @@ class Run:
 
 def overflown(runs: Sequence[Run], scanned: Scanned, options: CoreOptions, *, dry_run: bool) -> Overflown:
     answer: Overflown = {
-        "runs": [_run(run, options.language, dry_run=dry_run) for run in runs],
+        "runs": [run_over(run, options.language, dry_run=dry_run) for run in runs],
         "dry_run": dry_run,
         "questions_read": scanned.queries,
         "strong_hits": scanned.strong,
@@ -59,7 +61,8 @@ def degraded(scanned: Scanned, options: CoreOptions) -> list[str]:
     return [messages.text(f"overflow.without_{code}", options.language) for code in codes]
 
 
-def _run(run: Run, language: Language, *, dry_run: bool) -> OverflowRun:
+def run_over(run: Run, language: Language, *, dry_run: bool) -> OverflowRun:
+    """What became of one file, or would."""
     planned = run.plan
     moves = [move for move in planned.moves if dry_run or _is_done(move, run)]
     merged = [_merged(gone, kept, relation, language) for gone, kept, relation in run.merged]
@@ -83,10 +86,10 @@ def _run(run: Run, language: Language, *, dry_run: bool) -> OverflowRun:
         "merged": len(merged),
         "kept": len(run.entries) - len(moves),
         "errors": run.errors + (len(run.done.kept) if run.done else 0) + (run.problem is not None),
-        "entries": [*merged, *(_left(move, language) for move in moves)],
+        "entries": [*merged, *(left(move, language) for move in moves)],
     }
     if planned.deferred:
-        answer["deferred"] = [_left(move, language) for move in planned.deferred]
+        answer["deferred"] = [left(move, language) for move in planned.deferred]
     if run.problem is not None:
         answer["problem"] = messages.error_text(run.problem, language)
     if dry_run and moves:
@@ -104,34 +107,61 @@ def _count(moves: Sequence[Move], *, how: str, but: str = "") -> int:
     return sum(move.how == how and move.reason != but for move in moves)
 
 
-def _left(move: Move, language: Language) -> Left:
-    left: Left = {
-        "text": move.entry.text[:PREVIEW_CHARS],
+def left(move: Move, language: Language) -> Left:
+    """One entry that leaves, as what and why."""
+    told: Left = {
+        "text": _preview(move.entry.text),
         "to": _TO[move.how],  # type: ignore[typeddict-item] one of the three
         "reason": move.reason,
         "why": messages.text(f"overflow.why_{move.reason}", language),
     }
     if move.entry.memory is not None:
-        left["id"] = move.entry.memory.id
+        told["id"] = move.entry.memory.id
     if move.pointer:
-        left["pointer"] = move.pointer
-    return left
+        told["pointer"] = move.pointer
+    return told
+
+
+def next_write(planned: Plan, chars: int, language: Language) -> NextWrite:
+    """What a text of so many code points would push out."""
+    return {"chars": chars, "fits": planned.fits, "entries": [left(move, language) for move in planned.moves]}
+
+
+def later(entries: Sequence[Entry], coming: Mapping[str, Coming], options: CoreOptions) -> list[Later]:
+    """What leaves when, by the forecast, the soonest first."""
+    told: list[Later] = [
+        {
+            "text": _preview(entry.text),
+            "to": _TO[what.how],  # type: ignore[typeddict-item] one of the three
+            "reason": what.reason,
+            "why": messages.text(f"overflow.why_{what.reason}", options.language),
+            "day": what.at.astimezone(options.timezone).date().isoformat(),
+        }
+        for entry in entries
+        if (what := coming.get(entry.text)) is not None
+    ]
+    return sorted(told, key=lambda one: one["day"])
 
 
 def _merged(gone: Memory, kept: Memory, relation: str, language: Language) -> Left:
     return {
-        "text": gone.content[:PREVIEW_CHARS],
+        "text": _preview(gone.content),
         "to": "bin" if relation == "same" else "cold",
         "reason": relation,
-        "why": messages.text(f"overflow.why_merged_{relation}", language, kept=kept.content[:PREVIEW_CHARS]),
+        "why": messages.text(f"overflow.why_merged_{relation}", language, kept=_preview(kept.content)),
         "id": gone.id,
     }
 
 
+def _preview(text: str) -> str:
+    return text if len(text) <= PREVIEW_CHARS else text[: PREVIEW_CHARS - 1] + "…"
+
+
 def diff(run: Run) -> str:
-    """The file before and after, as a unified diff of its entries."""
+    """The file before and after, as a unified diff of its entries; what is masked in the store is masked in it."""
     name = run.tier.path.name
-    before = "\n§\n".join(entry.text for entry in run.entries)
-    after = "\n§\n".join(run.plan.texts_after(run.entries))
+    hidden = {entry.text: entry.memory.content for entry in run.entries if entry.memory and entry.is_hidden}
+    before = DELIMITER.join(hidden.get(entry.text, entry.text) for entry in run.entries)
+    after = DELIMITER.join(hidden.get(text, text) for text in run.plan.texts_after(run.entries))
     lines = difflib.unified_diff(before.splitlines(), after.splitlines(), f"a/{name}", f"b/{name}", n=1, lineterm="")
     return "\n".join(lines)

@@ -9,7 +9,7 @@ from typing import Any
 import typer
 
 from memorycore import messages
-from memorycore.cli import forgetting, judge, past, read, review, setup, write
+from memorycore.cli import forgetting, judge, overflow, past, read, review, setup, write
 from memorycore.options import Language
 
 EVERYDAY = {
@@ -20,6 +20,7 @@ EVERYDAY = {
     "restore": write.restore,
     "undo": past.undo,
     "review": review.review,
+    "overflow": overflow.overflow,
 }
 LOOK = {
     "status": read.status,

@@ -86,10 +86,10 @@ def sentence(event: Event, memory: Memory | None, language: Language) -> str:
     code = next((code for code in codes if messages.has(code, language)), f"history.{event.action}")
     if not messages.has(code, language):
         return event.action
-    bin_code = f"bin.{event.reason}"
+    why_code = f"overflow.why_{event.reason}" if event.action == "moved" else f"bin.{event.reason}"
     facts: dict[str, object] = {
         "file": FILES[memory.target if memory else "memory"],
-        "why": messages.text(bin_code, language) if messages.has(bin_code, language) else None,
+        "why": messages.text(why_code, language) if messages.has(why_code, language) else None,
         "fields": ", ".join(cast("list[str]", event.facts.get("fields", []))),
         "event": event.facts.get("event"),
     }
