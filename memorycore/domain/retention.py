@@ -36,15 +36,15 @@ def fresh(now: datetime, *, resident_days: float) -> Standing:
     return Standing(weighed_at=now, touched_at=now, resident_until=now + timedelta(days=resident_days))
 
 
-def arrived(known: Standing | None, now: datetime, *, resident_days: float) -> Standing:
-    """How a memory stands that is in its file from now on.
+def arrived(known: Standing | None, now: datetime, *, resident_days: float, was_there: bool) -> Standing:
+    """How a memory stands that is in its file from now on, after it ``was_there`` or not.
 
-    One that never left of itself stands as before: its file was lost for a while, or it only seemed so.
+    One that was there and never left stands as before: its file was lost for a while, or only seemed so.
     """
     new = fresh(now, resident_days=resident_days)
     if known is None:
         return new
-    if known.retired_at is None:
+    if was_there and known.retired_at is None:
         return known
     return replace(new, restored_at=now, compared=known.compared)
 

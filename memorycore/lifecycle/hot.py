@@ -14,7 +14,6 @@ from typing import Any
 import apsw
 
 from memorycore.domain.memory import Memory
-from memorycore.domain.retention import DAY, arrived
 from memorycore.domain.text import entry_hash, holds_lines, replace_lines
 from memorycore.errors import Conflict, InvalidInput, MemoryCoreError, NotFound
 from memorycore.hot.document import why_not_hot
@@ -300,12 +299,11 @@ def arrivals(db: Database, tier: HotTier, begun: Sequence[Begun], cause: Cause) 
     """What is to come into a file, each with how it stands there from now on."""
     with db.read() as c:
         known = standing.by_seq(c, tier.namespace, [item.memory.seq for item in begun])
-    days = tier.resident / DAY
     return [
         Turn(
             memory=item.memory,
             text=item.memory.content,
-            standing=arrived(known.get(item.memory.seq), cause.at, resident_days=days),
+            standing=rows.standing_there(item.memory, known.get(item.memory.seq), tier, cause.at),
         )
         for item in begun
     ]

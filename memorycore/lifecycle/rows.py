@@ -8,7 +8,7 @@ from typing import Any
 import apsw
 
 from memorycore.domain.memory import WANTED_GONE, Event, Memory, Residence
-from memorycore.domain.retention import DAY, arrived, left
+from memorycore.domain.retention import DAY, Standing, arrived, left
 from memorycore.domain.text import entry_hash, norm_hash
 from memorycore.hot.tier import HotTier
 from memorycore.store import edges, memories, standing, vectors
@@ -119,13 +119,18 @@ def move(
         moved = replace(moved, hot_tier=tier.id, target=tier.target)
     stored = memories.update_memory(c, memory, moved)
     if residence == "hot" and tier is not None:
-        known = standing.of(c, memory)
-        standing.put(c, memory.namespace, memory.seq, arrived(known, cause.at, resident_days=tier.resident / DAY))
+        stood = standing.of(c, memory)
+        standing.put(c, memory.namespace, memory.seq, standing_there(memory, stood, tier, cause.at))
     elif cause.reason != FILE_EMPTIED:
         _leave(c, memory, cause, pointer=pointer)
     facts = {**cause.facts, "to": residence} | ({"pointer": pointer} if pointer else {})
     record(c, memory, stored, "moved", replace(cause, facts=facts))
     return stored
+
+
+def standing_there(memory: Memory, stood: Standing | None, tier: HotTier, at: datetime) -> Standing:
+    """How a memory stands in its file from now on. ``stood``: how it stood until now."""
+    return arrived(stood, at, resident_days=tier.resident / DAY, was_there=memory.hot_tier is not None)
 
 
 def _leave(c: apsw.Connection, memory: Memory, cause: Cause, *, pointer: str = "") -> None:

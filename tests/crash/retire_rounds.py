@@ -1,4 +1,4 @@
-"""Kills a process at every step of a rearrangement and looks at what is left. Run as a program by ``test_retire_crash``.
+"""Kills a process at every step of a rearrangement and looks at what is left. Run by ``test_retire_crash``.
 
 Each round forks a child that is killed with SIGKILL at the k-th executed line of MemoryCore; the parent then opens the
 memory like any other process would. Every text is in use, each has the place that its row says, and what left the
