@@ -92,9 +92,11 @@ def _is_asked_for_again(rooms: Rooms, memory: Memory, known: Standing | None) ->
 
 
 def _into(rooms: Rooms, tier: HotTier, wanted: Sequence[Memory], cause: Cause) -> frozenset[str]:
-    ground = ground_of(rooms, tier)
+    ground, contents = ground_of(rooms, tier), tier.look()
+    if not contents.exists:  # a folder that was moved or is not mounted; a question makes no new one
+        return frozenset()
     with rooms.db.read() as c:
-        entries = entries_of(c, tier, tier.document().entries, rooms.options, ground.now)
+        entries = entries_of(c, tier, contents.entries, rooms.options, ground.now)
     planned = plan_return(entries, wanted, ground)
     begun: list[hot.Begun] = []
     auto = replace(cause, automatic=True, reason="restored_by_recall")

@@ -385,6 +385,8 @@ def _row_of(c: apsw.Connection, text: str, kept: Shown, tier: HotTier, this: Pas
             origin="legacy" if this.first else "hermes",
         )
     written = min(meta.written_at, this.now)
+    updated = max(written, min(meta.updated_at or written, this.now))
+    used = min(meta.last_active_at or updated, this.now)
     return Memory(
         id=meta.id if meta.id and not memories.id_taken(c, meta.id) else this.new_id(),
         namespace=tier.namespace,
@@ -404,8 +406,8 @@ def _row_of(c: apsw.Connection, text: str, kept: Shown, tier: HotTier, this: Pas
         origin=meta.origin,
         session_id=meta.session_id or "",
         created_at=written,
-        updated_at=max(written, min(meta.updated_at or written, this.now)),
-        last_used_at=meta.last_active_at and min(meta.last_active_at, this.now),
+        updated_at=updated,
+        last_used_at=used if used > updated else None,
     )
 
 
