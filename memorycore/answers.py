@@ -77,6 +77,13 @@ class Verdict(TypedDict):
     proposed: NotRequired[bool]
 
 
+class MadeRoom(TypedDict):
+    """How many entries left a hot file for a text that came in, and the command that brings them back."""
+
+    count: int
+    undo: str
+
+
 class Stored(TypedDict):
     """What a store answers, or would answer.
 
@@ -98,6 +105,7 @@ class Stored(TypedDict):
     why: NotRequired[list[str]]
     undo: NotRequired[str]
     usage: NotRequired[str]
+    made_room: NotRequired[MadeRoom]
     note: NotRequired[str]
     masked: NotRequired[str]
     importance: NotRequired[float]
@@ -177,6 +185,8 @@ class Changed(TypedDict):
 
 
 class AuditRow(TypedDict):
+    """One entry. ``next`` is a sentence; ``plan`` says the same in a word, and ``plan_day`` when (an ISO date)."""
+
     text: str
     sha256: str
     chars: int
@@ -197,8 +207,10 @@ class AuditRow(TypedDict):
     effective_weight: float
     why: str
     next: str
+    plan: Literal["stays", "pointer", "cold", "bin", "folds"]
     sink_candidate: bool
     flags: list[str]
+    plan_day: NotRequired[str]
     sink_reason: NotRequired[str]
 
 

@@ -4,10 +4,10 @@ from typing import Literal, NotRequired, TypedDict
 
 
 class Left(TypedDict):
-    """One entry that left a file, or would. ``to``: pointer, cold or bin; ``why`` is a sentence."""
+    """One entry that left a file, or would. ``to``: pointer, cold or bin, or shorter; ``why`` is a sentence."""
 
     text: str
-    to: Literal["pointer", "cold", "bin"]
+    to: Literal["pointer", "cold", "bin", "shorter"]
     reason: str
     why: str
     id: NotRequired[str]
@@ -33,7 +33,8 @@ class OverflowRun(TypedDict):
 
     ``overflowed``: went cold whole · ``aged_sunk``: states past their time among them · ``stubbed``: became pointers ·
     ``stub_gc``: pointers that went · ``retyped``: old records that had been rules · ``deleted``: went to the bin ·
-    ``merged``: entries that say the same as another. ``deferred``: would leave, but a session holds the file.
+    ``merged``: entries that say the same as another · ``compressed``: said in fewer words by a language model; how often
+    that was not taken at its word is ``compress_refused``. A server does it later, in the background. ``deferred``: would leave, but a session holds the file.
     ``next_write`` and ``later`` stand in a preview only.
     """
 
@@ -52,6 +53,8 @@ class OverflowRun(TypedDict):
     retyped: int
     deleted: int
     merged: int
+    compressed: int
+    compress_refused: NotRequired[int]
     kept: int
     errors: int
     entries: list[Left]
@@ -76,5 +79,6 @@ class Overflown(TypedDict):
     weak_hits: int
     threshold: NotRequired[float]
     degraded: list[str]
+    note: NotRequired[str]
     dir: NotRequired[str]
     planned_for: NotRequired[str]

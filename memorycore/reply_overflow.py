@@ -23,7 +23,11 @@ _TO = {"stub": "pointer", "cold": "cold", "bin": "bin"}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
-    """One run over one file, as it was planned and done. ``merged``: what left for another entry, and that one."""
+    """One run over one file, as it was planned and done. ``merged``: what left for another entry, and that one.
+
+    ``shortened``: memories before and after, where a language model said them in fewer words; ``refused``: how often
+    it was not taken at its word; ``usage``: of the file after that.
+    """
 
     tier: HotTier
     entries: Sequence[Entry] = ()
@@ -31,6 +35,9 @@ class Run:
     merged: Sequence[tuple[Memory, Memory, str]] = ()
     done: Rearranged | None = None
     run: str = ""
+    shortened: Sequence[tuple[Memory, Memory]] = ()
+    refused: int = 0
+    usage: str = ""
     errors: int = 0
     problem: HotFileError | None = None
 
@@ -46,6 +53,9 @@ def overflown(runs: Sequence[Run], scanned: Scanned, options: CoreOptions, *, dr
     }
     if scanned.threshold is not None:
         answer["threshold"] = round(scanned.threshold, 4)
+    if any("deferred" in run for run in answer["runs"]):
+        minutes = f"{options.budget.session_idle_minutes:g}"
+        answer["note"] = messages.text("overflow.note_deferred", options.language, minutes=minutes)
     return answer
 
 
@@ -66,8 +76,10 @@ def run_over(run: Run, language: Language, *, dry_run: bool) -> OverflowRun:
     planned = run.plan
     moves = [move for move in planned.moves if dry_run or _is_done(move, run)]
     merged = [_merged(gone, kept, relation, language) for gone, kept, relation in run.merged]
+    shorter = [_shorter(before, after, language) for before, after in run.shortened]
     limit = run.tier.limit
-    after = planned.after if run.done is None or not run.done.usage else int(run.done.usage.partition("/")[0])
+    usage = run.usage or (run.done.usage if run.done else "")
+    after = int(usage.partition("/")[0]) if usage else planned.after
     answer: OverflowRun = {
         "target": run.tier.target,
         "limit": limit,
@@ -84,17 +96,20 @@ def run_over(run: Run, language: Language, *, dry_run: bool) -> OverflowRun:
         "retyped": sum(move.reason == "completed" for move in moves),
         "deleted": _count(moves, how="bin"),
         "merged": len(merged),
+        "compressed": len(shorter),
         "kept": len(run.entries) - len(moves),
         "errors": run.errors + (len(run.done.kept) if run.done else 0) + (run.problem is not None),
-        "entries": [*merged, *(left(move, language) for move in moves)],
+        "entries": [*merged, *(left(move, language) for move in moves), *shorter],
     }
+    if run.refused:
+        answer["compress_refused"] = run.refused
     if planned.deferred:
         answer["deferred"] = [left(move, language) for move in planned.deferred]
     if run.problem is not None:
         answer["problem"] = messages.error_text(run.problem, language)
     if dry_run and moves:
         answer["diff"] = diff(run)
-    elif moves or merged:
+    elif moves or merged or shorter:
         answer["undo"] = f"memorycore undo --run {run.run}"
     return answer
 
@@ -141,6 +156,16 @@ def later(entries: Sequence[Entry], coming: Mapping[str, Coming], options: CoreO
         if (what := coming.get(entry.text)) is not None
     ]
     return sorted(told, key=lambda one: one["day"])
+
+
+def _shorter(before: Memory, after: Memory, language: Language) -> Left:
+    return {
+        "text": before.content[:PREVIEW_CHARS],
+        "to": "shorter",
+        "reason": "compressed",
+        "why": messages.text("overflow.why_compressed", language, text=after.content),
+        "id": before.id,
+    }
 
 
 def _merged(gone: Memory, kept: Memory, relation: str, language: Language) -> Left:

@@ -47,6 +47,7 @@ def stored(item: Admitted, options: CoreOptions) -> answers.Stored:
     if recorded.outcome in {"stale", "quarantined"}:
         answer["note"] = messages.text("note.in_bin_until", options.language, until=_until(memory, options))
     answer |= _when_there("usage", item.usage)
+    answer |= _when_there("made_room", _made_room(item))
     answer |= _when_there("pending", [] if options.embed.model == NO_MODEL else _pending(recorded))
     answer |= _when_there("undo", _undo(recorded))
     answer |= _when_there("gates", _findings(candidate.gates, spans=False))
@@ -143,6 +144,11 @@ def _status(outcome: Outcome, decision: Decision, *, hot: bool) -> tuple[answers
     if outcome in {"refused", "stale", "quarantined"}:
         return status, "none" if outcome == "refused" else "bin"
     return status, "hot" if hot else "cold"
+
+
+def _made_room(item: Admitted) -> answers.MadeRoom | None:
+    count = item.recorded.pushed_out
+    return {"count": count, "undo": f"memorycore undo --run {item.run}"} if count else None
 
 
 def _pending(recorded: Recorded) -> list[str]:

@@ -40,6 +40,9 @@ def stored(shell: "Shell", answer: "Stored") -> None:
     dim(shell, " · ".join(fact for fact in facts if fact))
     if undo := answer.get("undo"):
         dim(shell, shell.word("say.undo", command=undo))
+    if room := answer.get("made_room"):
+        dim(shell, shell.word("say.made_room", count=room["count"]))
+        dim(shell, shell.word("say.undo", command=room["undo"]))
 
 
 def _headline(shell: "Shell", answer: "Stored") -> str:

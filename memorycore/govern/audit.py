@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, tzinfo
+from typing import Literal
 
 from memorycore import messages
 from memorycore.answers import AuditRow, AuditTarget
@@ -16,7 +17,10 @@ from memorycore.hot.files import Contents
 from memorycore.hot.sidecar import EntryMeta
 from memorycore.hot.tier import HotTier
 from memorycore.options import BudgetOptions, Language
+from memorycore.store.intents import How
 
+Plan = Literal["stays", "pointer", "cold", "bin", "folds"]
+_PLANS: Mapping[How, Plan] = {"stub": "pointer", "cold": "cold", "bin": "bin"}
 SINK_WEIGHT = 1.5
 SINK_IDLE_DAYS = 30
 
@@ -98,9 +102,12 @@ def _row(
         "effective_weight": round(effective, 3),
         "why": _why(entry, meta, rules.language),
         "next": _next(entry, coming, rules),
+        "plan": _plan(entry, coming),
         "sink_candidate": sink,
         "flags": [*filter(None, [why_not_hot(entry.text, limit=tier.limit)]), *(memory.flags if memory else ())],
     }
+    if coming is not None:
+        row["plan_day"] = coming.at.astimezone(rules.timezone).date().isoformat()
     if sink:
         row["sink_reason"] = "low_weight+inactive"
     return row
@@ -128,11 +135,17 @@ def _why(entry: Entry, meta: EntryMeta, language: Language) -> str:
     return messages.text("audit.why_state" if meta.type == "state" else "audit.why_rule", language)
 
 
+def _plan(entry: Entry, coming: Coming | None) -> Plan:
+    if coming is None:
+        return "stays"
+    return "folds" if entry.type == "stub" else _PLANS[coming.how]
+
+
 def _next(entry: Entry, coming: Coming | None, rules: AuditRules) -> str:
     language = rules.language
     if coming is None:
         return messages.text("audit.stays", language)
-    how = "pointer" if entry.type == "stub" else coming.how
+    how = _plan(entry, coming)
     day = messages.day(coming.at.astimezone(rules.timezone), language)
     why = messages.text(f"overflow.why_{coming.reason}", language)
     return messages.text(f"audit.next_{how}", language, day=day, why=why)

@@ -34,12 +34,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Admitted:
-    """What became of one item. ``usage`` of its hot file when it went there, ``failure`` when that was impossible."""
+    """What became of one item, in which run of the ledger.
+
+    ``usage`` of its hot file when it went there, ``failure`` when that was impossible.
+    """
 
     candidate: Candidate
     recorded: Recorded
     usage: str = ""
     failure: HotFileError | None = None
+    run: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -140,6 +144,7 @@ class Admission:
                 recorded=item,
                 usage=usage.get(item.memory.target, "") if item.begun or item.rewording or item.leaving else "",
                 failure=failures.get(item.memory.target) if item.begun or item.outcome == "fallback" else None,
+                run=cause.run,
             )
             for candidate, item in zip(done, recorded, strict=True)
         ]

@@ -62,15 +62,24 @@ def place(
         placed: frozenset[str] = frozenset()
         begun = [item.begun for item in items if item.begun]
         try:
-            room = make_room(target, [item.memory for item in begun])
+            room = _room(make_room, target, begun)
             done = retire.rearrange(db, tier, room.leaving, begun, cause, fold=room.fold)
             usage[target], placed = done.usage, done.placed
+            items[0].pushed_out = len(done.left)
         except HotFileError as error:
             failures[target] = error
         for item in items:
             _settle(item, hot_now=item.memory.id in placed)
     _stamp(tiers, recorded, cause)
     return usage, failures
+
+
+def _room(make_room: MakeRoom, target: Target, begun: Sequence[hot.Begun]) -> Room:
+    """What has to leave. Where the file cannot be read, the write itself says so, and ends what was begun."""
+    try:
+        return make_room(target, [item.memory for item in begun])
+    except HotFileError:
+        return Room()
 
 
 def _stamp(tiers: Mapping[Target, HotTier], recorded: Sequence[Recorded], cause: Cause) -> None:

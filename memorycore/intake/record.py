@@ -50,7 +50,8 @@ class Recorded:
 
     ``begun``: the text is to go into it; ``leaving``: entries of memories that it supersedes are to go out;
     ``rewording``: an entry is to get this text, with ``changes`` of its row. ``before`` is the text that it replaces.
-    ``events`` are numbers for undo.
+    ``events`` are numbers for undo. ``pushed_out``: how many entries left the file to make room for it and for those
+    of its batch that follow.
     """
 
     outcome: Outcome
@@ -63,6 +64,7 @@ class Recorded:
     decision: Decision = field(default_factory=Decision)
     events: list[int] = field(default_factory=list[int])
     before: str = ""
+    pushed_out: int = 0
     reasons: tuple[Reason, ...] = ()
 
 

@@ -8,6 +8,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from memorycore.answers import Audited, AuditRow, AuditTarget, Recalled, Stored, Usage
+from memorycore.answers_overflow import Left, Overflown, OverflowRun
+
+# What the predecessor counted and a run here does not do: entries are stamped when they are noticed, not by overflow.
+NOT_COUNTED: Mapping[str, int] = {"updated": 0, "compressed": 0, "metadata_stamped": 0}
 
 
 def stored(answer: Stored) -> Mapping[str, Any]:
@@ -50,7 +54,25 @@ def _audited_target(target: AuditTarget) -> Mapping[str, Any]:
         "sink_candidates": len(sinking),
         "sink_chars": sum(row["chars"] for row in sinking),
     }
-    return {**target, **counts, "rows": [_lean(row) for row in target["rows"]]}
+    return {**target, **counts, "rows": [{"keep": not row["sink_candidate"], **_lean(row)} for row in target["rows"]]}
+
+
+def overflown(answer: Overflown) -> Mapping[str, Any]:
+    """Every count of the predecessor's report per target. Entries are told in codes, and the diff is left out."""
+    return {**answer, "runs": [{**NOT_COUNTED, **_lean_run(run)} for run in answer["runs"]]}
+
+
+def _lean_run(run: OverflowRun) -> Mapping[str, Any]:
+    told: dict[str, Any] = {name: value for name, value in run.items() if name != "diff"}
+    told["entries"] = list(map(_lean_left, run["entries"]))
+    if "deferred" in run:
+        told["deferred"] = list(map(_lean_left, run["deferred"]))
+    return told
+
+
+def _lean_left(left: Left) -> Mapping[str, Any]:
+    """What left, without the sentence that its code stands for."""
+    return {name: value for name, value in left.items() if name != "why"}
 
 
 def _lean(row: AuditRow) -> Mapping[str, Any]:

@@ -103,7 +103,7 @@ def get_memory_usage(core: "MemoryCore", _ask: asks.Usage, _caller: Caller) -> A
 
 
 def trigger_overflow(core: "MemoryCore", ask: asks.Overflow, _caller: Caller) -> Answer:
-    return core.overflow(_target(ask.target), dry_run=ask.dry_run)
+    return predecessor.overflown(core.overflow(_target(ask.target), dry_run=ask.dry_run))
 
 
 def run_cold_storage_maintenance(core: "MemoryCore", ask: asks.Maintain, _caller: Caller) -> Answer:
@@ -199,7 +199,9 @@ TOOLS: tuple[ToolSpec, ...] = (
         description="Make room in the prompt files now. What leaves them stays stored and findable.",
         ask=asks.Overflow,
         run=trigger_overflow,
-        lists=("steps",),
+        lists=("entries", "deferred"),
+        more="server.more_left",
+        max_bytes=asks.DEFAULT_RECALL_BYTES,
     ),
     ToolSpec(
         name="memorycore_run_cold_storage_maintenance",
