@@ -63,8 +63,8 @@ def test_a_run_answers_the_predecessors_counts_for_each_file(home: Home) -> None
 
 
 def test_a_run_over_full_files_answers_in_four_kilobytes(home: Home) -> None:
-    home.options = _small(home, 5000)
-    home.write_memory_file(*(f"{text(name)} Step {number}." for number in range(5) for name in NAMES))
+    home.options = _small(home, 12_000)
+    home.write_memory_file(*(f"{text(name)} Step {number}." for number in range(12) for name in NAMES))
     with home.core() as core:
         asked(core, "get_memory_usage")
         home.clock.forward(days=60)
