@@ -26,7 +26,6 @@ from memorycore.hot.sidecar import EntryMeta
 STAMP_TIMEOUT_S = 0.05
 SETTLED_AFTER_S = 0.05
 SETTLE_LOOKS = 4
-NOTHING_STALE: Mapping[str, str] = {}
 FILE_NAMES: dict[Target, str] = {"memory": "MEMORY.md", "user": "USER.md"}
 
 
@@ -71,6 +70,21 @@ class Turned:
     written: Written
     left: frozenset[str]
     pointed: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Beside:
+    """What the store knows of a file beside what is to change: rows, and how they stand by their numbers.
+
+    ``stale``: hashes of pointers, each with that of the entry beside which nobody needs it.
+    """
+
+    rows: Sequence[Memory] = ()
+    standings: Mapping[int, Standing] = field(default_factory=dict[int, Standing])
+    stale: Mapping[str, str] = field(default_factory=dict[str, str])
+
+
+NOTHING = Beside()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,18 +145,23 @@ class HotTier:
         now: datetime,
         *,
         fold: str | None = None,
-        stale: Mapping[str, str] = NOTHING_STALE,
+        beside: Beside = NOTHING,
     ) -> Turned:
         """Take entries out, let others come, and keep one line for pointers that are none any more, all in one write.
 
         An entry that is not exactly there any more is left alone. A text goes to the place of its pointer or to the
         end, and stays out where it finds no room; one that is there already counts as present. ``fold`` is that line,
-        empty for none; ``stale`` are hashes of pointers, each with that of the entry beside which nobody needs it.
+        empty for none.
         """
         leaving, coming = _wishes(turns)
         wish = Wish(
-            leaving=leaving, coming=coming, fold=fold, stale=stale, ceiling=self.ceiling, is_fold=is_fold
-        )  # fmt: skip
+            leaving=leaving,
+            coming=coming,
+            fold=fold,
+            stale=beside.stale,
+            ceiling=self.ceiling,
+            is_fold=is_fold,
+        )
         after = {turn.text: turn for turn in turns if turn.text is not None}
         left, pointed = set[str](), set[str]()
 
@@ -153,7 +172,8 @@ class HotTier:
             if (entries := tuple(done.entries)) == contents.entries:
                 return None
             came = set(entries).difference(contents.entries)
-            metas = {
+            metas = self._metas_of(beside, contents, now)
+            metas |= {
                 entry_hash(text): self.meta_of(turn.after, now, standing=turn.standing)
                 for text in came
                 if (turn := after.get(text)) is not None
@@ -200,7 +220,7 @@ class HotTier:
         new: Memory | None,
         now: datetime,
         *,
-        stale: Mapping[str, str] = NOTHING_STALE,
+        beside: Beside = NOTHING,
     ) -> Written:
         """Put one text in the place of others, in one write. One that does not fit stays out; the others leave.
 
@@ -212,11 +232,11 @@ class HotTier:
         def edit(contents: Contents) -> Edited | None:
             entries = list(contents.entries)
             places = [place for place, entry in enumerate(entries) if entry_hash(entry) in keys]
-            kept = [entry for entry in without_stale(entries, stale) if entry_hash(entry) not in keys]
-            metas: dict[str, EntryMeta] = {}
+            kept = [entry for entry in without_stale(entries, beside.stale) if entry_hash(entry) not in keys]
+            metas = self._metas_of(beside, contents, now)
             if new is not None and new.content not in kept:
                 rest = [entry for entry in kept if entry_hash(entry) not in own]
-                if size([*rest, new.content]) <= self.ceiling:
+                if size([*rest, new.content]) <= max(self.ceiling, size(entries)):
                     kept = rest
                     kept.insert(min(places[0] if places else len(kept), len(kept)), new.content)
                     metas[entry_hash(new.content)] = self.meta_of(Turn(memory=new, text=new.content).after, now)
@@ -249,12 +269,7 @@ class HotTier:
 
         def edit(contents: Contents) -> Edited | None:
             known = contents.sidecar.entries
-            present = {entry_hash(entry) for entry in contents.entries}
-            metas = {
-                key: self.meta_of(memory, now, known.get(key), standing=(standings or {}).get(memory.seq))
-                for memory in memories
-                if (key := memory.entry_key) in present
-            }
+            metas = self._metas_of(Beside(rows=memories, standings=standings or {}), contents, now)
             for entry in contents.entries:
                 if (
                     (key := entry_hash(entry)) not in metas
@@ -267,6 +282,15 @@ class HotTier:
 
         with suppress(HotFileError):
             files.change(self.path, edit, snapshots=self.snapshots, now=now, timeout_s=STAMP_TIMEOUT_S)
+
+    def _metas_of(self, beside: Beside, contents: Contents, now: datetime) -> dict[str, EntryMeta]:
+        """What the sidecar shall say of entries that stand in the file and of which the rows are known."""
+        known, present = contents.sidecar.entries, set(map(entry_hash, contents.entries))
+        return {
+            key: self.meta_of(memory, now, known.get(key), standing=beside.standings.get(memory.seq))
+            for memory in beside.rows
+            if (key := memory.entry_key) in present
+        }
 
     def keep_first_state(self, now: datetime) -> None:
         """Snapshot the file as it was found at first contact; that one is kept for ever."""

@@ -17,7 +17,7 @@ from memorycore.domain.memory import Memory
 from memorycore.domain.text import entry_hash, holds_lines, replace_lines
 from memorycore.errors import Conflict, InvalidInput, MemoryCoreError, NotFound
 from memorycore.hot.document import why_not_hot
-from memorycore.hot.tier import HotTier, Turn, Written
+from memorycore.hot.tier import Beside, HotTier, Turn, Written
 from memorycore.lifecycle import relations, rows
 from memorycore.lifecycle.rows import Cause
 from memorycore.store import Database, all_rows, first_row, intents, memories, sql, standing
@@ -97,7 +97,7 @@ def place(db: Database, tier: HotTier, begun: Sequence[Begun], cause: Cause) -> 
     """
     try:
         turns = arrivals(db, tier, begun, cause)
-        written = tier.rearrange(turns, cause.at, stale=stale_pointers(db, tier)).written
+        written = tier.rearrange(turns, cause.at, beside=beside(db, tier)).written
     except MemoryCoreError:
         with db.write() as c:
             for item in begun:
@@ -217,7 +217,7 @@ def exchange(  # noqa: PLR0913 what goes, what comes, and why
     begun = [*gone, *([added] if added else [])]
     try:
         leaving, coming = [item.memory for item in gone], added.memory if added else None
-        written = tier.exchange(leaving, coming, cause.at, stale=stale_pointers(db, tier))
+        written = tier.exchange(leaving, coming, cause.at, beside=beside(db, tier))
     except MemoryCoreError:
         with db.write() as c:  # what could not be done is not forgotten: it waits for somebody
             for item in begun:
@@ -252,7 +252,7 @@ def discard(db: Database, tier: HotTier, begun: Begun, cause: Cause, *, then: Fo
     """
     memory = begun.memory
     with withdrawn_on_failure(db, begun):
-        written = tier.exchange([memory], None, cause.at, stale=stale_pointers(db, tier))
+        written = tier.exchange([memory], None, cause.at, beside=beside(db, tier))
     with db.write() as c:
         intents.end(c, begun.intent)
         follow(c, tier, written)
@@ -269,7 +269,7 @@ def discard_all(db: Database, tier: HotTier, begun: Sequence[Begun], cause: Caus
     """
     try:
         leaving = [item.memory for item in begun]
-        written = tier.exchange(leaving, None, cause.at, stale=stale_pointers(db, tier))
+        written = tier.exchange(leaving, None, cause.at, beside=beside(db, tier))
     except MemoryCoreError:
         with db.write() as c:
             for item in begun:
@@ -309,23 +309,23 @@ def arrivals(db: Database, tier: HotTier, begun: Sequence[Begun], cause: Cause) 
     ]
 
 
-def stale_pointers(db: Database, tier: HotTier) -> dict[str, str]:
-    """Hashes of pointers to entries that stand beside them, with theirs: somebody put the text back, the pointer goes.
+def beside(db: Database, tier: HotTier) -> Beside:
+    """What goes along with a change of a file: its sidecar follows the rows, and pointers go that nobody needs.
 
-    It goes with the next write, so that nothing is written for it alone.
+    Those are pointers to texts that somebody put back into the file; for them alone nothing is written.
     """
     with db.read() as c:
+        known = memories.select(c, "file_memories", namespace=tier.namespace, hot_tier=tier.id)
+        standings = standing.by_seq(c, tier.namespace, [memory.seq for memory in known])
         found = all_rows(c, "stale_pointers", {"namespace": tier.namespace, "hot_tier": tier.id})
-    return {entry_hash(pointer): key for _, key, pointer in found}
+    return Beside(rows=known, standings=standings, stale={entry_hash(pointer): key for _, key, pointer in found})
 
 
 def restamp(db: Database, tier: HotTier, now: datetime) -> None:
     """Bring the sidecar of a file up to the rows and how they stand."""
-    with db.read() as c:
-        known = memories.select(c, "file_memories", namespace=tier.namespace, hot_tier=tier.id)
-        standings = standing.by_seq(c, tier.namespace, [memory.seq for memory in known])
-    if known:  # else there may be no folder either, and a look makes none
-        tier.stamp(known, now, standings)
+    known = beside(db, tier)
+    if known.rows:  # else there may be no folder either, and a look makes none
+        tier.stamp(known.rows, now, known.standings)
 
 
 def is_taken(c: apsw.Connection, tier: HotTier, memory: Memory, text: str) -> bool:

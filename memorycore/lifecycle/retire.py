@@ -185,7 +185,7 @@ def carry_out(
     turns = [Turn(memory=item.memory, text=item.leaving.text, standing=item.standing) for item in safe]
     try:
         turns += hot.arrivals(db, tier, coming, cause)
-        turned = tier.rearrange(turns, cause.at, fold=fold, stale=hot.stale_pointers(db, tier))
+        turned = tier.rearrange(turns, cause.at, fold=fold, beside=hot.beside(db, tier))
     except MemoryCoreError:
         with db.write() as c:
             for item in safe:

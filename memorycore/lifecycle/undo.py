@@ -23,7 +23,7 @@ from memorycore.lifecycle import hot, retire, rows
 from memorycore.lifecycle.hot import Begun, Placed
 from memorycore.lifecycle.retire import Leaving, Retiring
 from memorycore.lifecycle.rows import Cause
-from memorycore.lifecycle.way_back import OTHER, REOPENS, Step, active_with, step_of, wording_of
+from memorycore.lifecycle.way_back import COMPRESSED, OTHER, REOPENS, Step, active_with, step_of, wording_of
 from memorycore.store import Database, edges, intents, ledger, memories, vectors
 from memorycore.store.intents import Intent
 from memorycore.store.memories import to_ms
@@ -188,6 +188,8 @@ def _pairs(c: apsw.Connection, event: Event, memory: Memory, made: Memory | None
         made = memories.by_id(c, str(other), (memory.namespace,))
     elif wording := wording_of(event):
         yield memory, norm_hash(wording)
+    elif event.reason == COMPRESSED:  # it may not be put in fewer words; what else becomes of it is another matter
+        yield memory, COMPRESSED
     else:
         yield memory, memory.norm_hash
     if made is not None:

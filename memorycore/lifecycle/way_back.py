@@ -19,6 +19,7 @@ from memorycore.store.edges import Edge, EdgeStatus
 REASON = "undo"
 NEVER = frozenset({"held_back", "purged", "erased"})
 BY_EDGE = frozenset({"disputed", "excepted", "proposed"})
+COMPRESSED = "compressed"  # the reason of a change to fewer words, and what automation leaves alone when it is undone
 REOPENS = "reopens"  # the fact that holds, by the number of an edge, the status that a decision took from it
 # The fact that names the memory on the other side.
 OTHER = {"superseded": "by", "disputed": "with", "excepted": "to", "proposed": "to", "trashed": "as"}

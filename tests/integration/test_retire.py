@@ -322,3 +322,13 @@ def test_erasing_leaves_nothing_of_a_pointer(home: Home, core: MemoryCore) -> No
     held = [path for path in home.root.rglob("*") if path.is_file() and b"uillfeather" in path.read_bytes()]
     assert held == []
     assert POINTER in home.entries()
+
+
+def test_whatever_is_written_brings_the_sidecar_up_to_how_entries_stand(home: Home, core: MemoryCore) -> None:
+    stays = numbered(core, 0)
+    home.clock.forward(days=1)
+    with core.db.write() as c:
+        standing.put(c, stays.namespace, stays.seq, replace(stood(core, stays), weight=2.5, weighed_at=home.clock()))
+    leave(core, {1: "cold"})
+    meta = meta_of(core, rule(0).content)
+    assert (meta.weight, meta.weight_at) == (2.5, home.clock())
