@@ -215,6 +215,8 @@ class AuditRow(TypedDict):
 
 
 class AuditTarget(TypedDict):
+    """One file. ``rule_chars`` without pointers, which have ``pointer_chars``; all sizes are code points."""
+
     target: str
     path: str
     chars: int
@@ -222,15 +224,35 @@ class AuditTarget(TypedDict):
     percent: int
     entries: int
     clean: bool
+    soft: int
+    hard: int
+    aim: int
     rule_chars: int
     rule_budget_chars: int
+    pointer_chars: int
     lru_sink_candidates: int
     rows: list[AuditRow]
     problem: NotRequired[str]
 
 
+class QuestionLog(TypedDict):
+    """What is known of questions: whether they are noted, how many, since when.
+
+    ``threshold``: the score from which one counts as a use of a rule; None while there is no model.
+    """
+
+    noted: bool
+    count: int
+    oldest: str | None
+    threshold: float | None
+
+
 class Audited(TypedDict):
+    """``questions``: what the weights rest on. ``degraded``: what the budget has to do without, as sentences."""
+
     targets: list[AuditTarget]
+    questions: QuestionLog
+    degraded: list[str]
 
 
 class HotUsage(TypedDict):
@@ -258,18 +280,6 @@ class ColdUsage(TypedDict):
     failed: int
 
 
-class QuestionLog(TypedDict):
-    """What is known of questions: whether they are noted, how many, since when.
-
-    ``threshold``: the score from which one counts as a use of a rule; None while there is no model.
-    """
-
-    noted: bool
-    count: int
-    oldest: str | None
-    threshold: float | None
-
-
 class Usage(TypedDict):
     """Both files, the cold counts, thresholds, backlog, degraded parts."""
 
@@ -280,7 +290,18 @@ class Usage(TypedDict):
     degraded: list[str]
 
 
+class Moves(TypedDict):
+    """What left the hot files by itself in the last ``days``, and came back; ``undo`` takes the last run of it back."""
+
+    days: int
+    left: int
+    returned: int
+    undo: NotRequired[str]
+
+
 class Status(TypedDict):
+    """``pointers`` stand in the hot files. ``sessions`` are at work, and their prompts hold the files as they were."""
+
     verdict: str
     level: Literal["ok", "degraded", "needs_you"]
     version: str
@@ -292,6 +313,9 @@ class Status(TypedDict):
     vector_index: str
     database_bytes: int
     memories: int
+    pointers: int
+    moves: Moves
+    sessions: int
     purge_due: int
     problems: list[str]
     review: "ReviewCounts"

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypedDict
 
 from memorycore import __version__, answers, messages, reply_review
 from memorycore.domain.memory import Target, format_time
@@ -15,7 +15,7 @@ from memorycore.govern import waiting as to_decide
 from memorycore.hot.document import host_takes_edits, size
 from memorycore.hot.tier import HotTier
 from memorycore.options import CoreOptions, Language
-from memorycore.store import Database, all_rows, engine, only_row, queries, upkeep, vectors
+from memorycore.store import Database, all_rows, engine, only_row, queries, sessions, upkeep, vectors
 from memorycore.store.memories import to_ms
 
 if TYPE_CHECKING:
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 # Files of the predecessor and of engines that it used, as they lie in its data directory.
 FOREIGN_FILES = ("trash.json", "activity.jsonl", "mnemosyne.db", "mnemosyne.sqlite", "beam.db")
 PURGE_NOTICE_DAYS = 7
+MOVES_DAYS = 7
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,12 +57,13 @@ def usage(view: View) -> answers.Usage:
             "pending": waiting if name is None else max(waiting, total - embedded - failed), "failed": failed,
         },
         "binned": binned,
-        "questions": _questions(view),
+        "questions": questions(view),
         "degraded": _degraded(view),
     }  # fmt: skip
 
 
-def _questions(view: View) -> answers.QuestionLog:
+def questions(view: View) -> answers.QuestionLog:
+    """What is known of questions, and from which score one counts as a use."""
     with view.db.read() as c:
         log = queries.kept(c, view.options.namespace)
     score = activity.threshold(view.embedding, view.options)
@@ -109,11 +111,33 @@ def status(view: View) -> answers.Status:
         "vector_index": _vector_index(language),
         "database_bytes": upkeep.size_bytes(view.db),
         "memories": hot + cold,
+        **_movement(view),
         "purge_due": due,
         "problems": problems + waiting,
         "review": reply_review.counted(decisions),
         "foreign": list(map(str, foreign_files(view.options))),
     }
+
+
+class _Movement(TypedDict):
+    pointers: int
+    moves: answers.Moves
+    sessions: int
+
+
+def _movement(view: View) -> _Movement:
+    """What the hot files have to do with time: pointers, what left and came back lately, and who holds them."""
+    own = view.options.namespace
+    idle = timedelta(minutes=view.options.budget.session_idle_minutes)
+    with view.db.read() as c:
+        (pointers,) = only_row(c, "count_pointers", {"namespace": own})
+        moved = all_rows(c, "moved_lately", {"namespace": own, "since": to_ms(view.now - timedelta(days=MOVES_DAYS))})
+        at_work = sessions.count(c, own, view.now, idle)
+    left = sum(bool(gone) for _, gone, _ in moved)
+    moves: answers.Moves = {"days": MOVES_DAYS, "left": left, "returned": len(moved) - left}
+    if run := next((run for _, _, run in moved if run), ""):
+        moves["undo"] = f"memorycore undo --run {run}"
+    return {"pointers": pointers, "moves": moves, "sessions": at_work}
 
 
 def _vector_index(language: Language) -> str:

@@ -49,7 +49,7 @@ def overflown(runs: Sequence[Run], scanned: Scanned, options: CoreOptions, *, dr
         "questions_read": scanned.queries,
         "strong_hits": scanned.strong,
         "weak_hits": scanned.weak,
-        "degraded": degraded(scanned, options),
+        "degraded": degraded(options, without_model=scanned.degraded),
     }
     if scanned.threshold is not None:
         answer["threshold"] = round(scanned.threshold, 4)
@@ -59,14 +59,14 @@ def overflown(runs: Sequence[Run], scanned: Scanned, options: CoreOptions, *, dr
     return answer
 
 
-def degraded(scanned: Scanned, options: CoreOptions) -> list[str]:
+def degraded(options: CoreOptions, *, without_model: bool) -> list[str]:
     """What the ladder has to do without."""
     codes: list[str] = []
     if not options.budget.enabled:
         codes.append("budget_off")
     if not options.activity_log:
         codes.append("log_off")
-    if scanned.degraded and options.activity_log:
+    if without_model and options.activity_log:
         codes.append("no_model")
     return [messages.text(f"overflow.without_{code}", options.language) for code in codes]
 

@@ -12,8 +12,10 @@ from rich.text import Text
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
+    from memorycore.answers import AuditTarget, HotUsage
     from memorycore.cli.shell import Shell
 
+BAR_CELLS = 20
 FILES = {"memory": "MEMORY.md", "user": "USER.md"}
 PREVIEW_CHARS = 50
 
@@ -49,6 +51,14 @@ def dim(shell: "Shell", line: str) -> None:
         shell.out.print(inside(Text(line, style="dim")))
 
 
+def with_command(shell: "Shell", sentence: str) -> str:
+    """A sentence whose command begins a line where it would not end on the same one: it shall be copied whole."""
+    told, named, command = sentence.rpartition("memorycore ")
+    if not named or cell_len(sentence) <= shell.out.width:
+        return sentence
+    return f"{told.rstrip()}\n{named}{command}"
+
+
 def preview(text: str) -> str:
     line = " ".join(text.split())
     return line if len(line) <= PREVIEW_CHARS else line[: PREVIEW_CHARS - 1] + "…"
@@ -79,6 +89,15 @@ def value_of(value: object) -> str:
 
 def thousands(number: int) -> str:
     return f"{number:,}"
+
+
+def bar(shell: "Shell", filled: "HotUsage | AuditTarget") -> Text:
+    """How full a file is. Where colours show: green, from the soft mark on yellow, from the hard one on red."""
+    in_unicode = (shell.out.encoding or "").lower().startswith("utf")
+    full, empty = ("█", "░") if in_unicode else ("#", ".")
+    cells = min(BAR_CELLS, round(BAR_CELLS * filled["chars"] / filled["limit"]))
+    style = "red" if filled["chars"] >= filled["hard"] else "yellow" if filled["chars"] >= filled["soft"] else "green"
+    return Text(full * cells, style=style) + Text(empty * (BAR_CELLS - cells), style="dim")
 
 
 def at_slashes(text: str, room: int) -> str:

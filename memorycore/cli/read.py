@@ -136,9 +136,9 @@ def status(*, json: Json = False) -> None:
     if json:
         shell.emit(answer)
     else:
-        from memorycore.cli import shown
+        from memorycore.cli import shown_status
 
-        shown.status(shell, answer)
+        shown_status.status(shell, answer)
     raise typer.Exit(EXIT_BY_LEVEL[answer["level"]])
 
 
@@ -154,14 +154,14 @@ def audit(
     shell = Shell(as_json=json)
     if target not in {None, "both", *TARGETS}:
         raise InvalidInput(field="target", why="unknown value", value=target, allowed=", ".join(TARGETS))
-    with shell.core() as core:
+    with shell.core(with_model=True) as core:
         answer = core.audit(None if target == "both" else cast("Any", target))
     if json:
         shell.emit(answer)
         return
-    from memorycore.cli import shown
+    from memorycore.cli import shown_audit
 
-    shown.audited(shell, answer, verbose=verbose)
+    shown_audit.audited(shell, answer, verbose=verbose)
 
 
 def inspect(memory_id: MemoryId, *, json: Json = False) -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from memorycore import messages
-from memorycore.cli.layout import FILES, columns, facts_line, inside, pairs, value_of
+from memorycore.cli.layout import FILES, columns, facts_line, inside, pairs, value_of, with_command
 
 if TYPE_CHECKING:
     from memorycore.answers import Found, Recalled
@@ -20,7 +20,7 @@ def recalled(shell: "Shell", answer: "Recalled") -> None:
     if not answer["results"]:
         shell.out.print(shell.word("say.nothing_found"))
     if note := answer.get("note"):
-        shell.out.print(note)
+        shell.out.print(with_command(shell, note))
     for memory_id in answer.get("in_bin", []):
         shell.out.print(shell.word("say.in_bin", id=memory_id))
     for part in answer.get("degraded", []):
@@ -67,6 +67,8 @@ def _standing(shell: "Shell", item: "Found", places: Mapping[str, int]) -> list[
         told.append(shell.word("found.same", count=len(same)))
     if item.get("untrusted"):
         told.append(shell.word("found.untrusted"))
+    if item.get("restored"):
+        told.append(shell.word("found.restored"))
     if item.get("revived"):
         told.append(shell.word("found.revived"))
     return told

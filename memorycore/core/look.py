@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator
 from datetime import timedelta
 
-from memorycore import answers, answers_story, messages, overview, reply, reply_story, transfer
+from memorycore import answers, answers_story, messages, overview, reply, reply_overflow, reply_story, transfer
 from memorycore.core import history
 from memorycore.core.overflow import ground_of
 from memorycore.core.rooms import MOST_RESULTS, Rooms
@@ -56,13 +56,17 @@ def trash(rooms: Rooms, reason: str = "") -> answers.Bin:
 
 def audit(rooms: Rooms, target: Target | None) -> answers.Audited:
     """The health of every hot entry."""
-    rooms.touch()
-    return {"targets": [_audit(rooms, tier) for name, tier in rooms.tiers.items() if target in {None, name}]}
+    questions = overview.questions(view(rooms))
+    return {
+        "targets": [_audit(rooms, tier) for name, tier in rooms.tiers.items() if target in {None, name}],
+        "questions": questions,
+        "degraded": reply_overflow.degraded(rooms.options, without_model=questions["threshold"] is None),
+    }
 
 
 def _audit(rooms: Rooms, tier: HotTier) -> answers.AuditTarget:
     rules = audits.AuditRules(
-        rule_budget=rooms.options.thresholds[tier.target].rule_budget,
+        marks=rooms.options.thresholds[tier.target],
         budget=rooms.options.budget,
         language=rooms.options.language,
         timezone=rooms.options.timezone,

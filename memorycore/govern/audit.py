@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, tzinfo
-from typing import Literal
+from typing import Literal, TypedDict
 
 from memorycore import messages
 from memorycore.answers import AuditRow, AuditTarget
@@ -16,7 +16,7 @@ from memorycore.hot.document import DELIMITER, size, why_not_hot
 from memorycore.hot.files import Contents
 from memorycore.hot.sidecar import EntryMeta
 from memorycore.hot.tier import HotTier
-from memorycore.options import BudgetOptions, Language
+from memorycore.options import BudgetOptions, Language, Thresholds
 from memorycore.store.intents import How
 
 Plan = Literal["stays", "pointer", "cold", "bin", "folds"]
@@ -29,7 +29,7 @@ SINK_IDLE_DAYS = 30
 class AuditRules:
     """What the audit's sentences depend on."""
 
-    rule_budget: int
+    marks: Thresholds
     budget: BudgetOptions
     language: Language
     timezone: tzinfo
@@ -54,8 +54,9 @@ def audit_target(
         "percent": 100 * chars // tier.limit,
         "entries": len(contents.entries),
         "clean": contents.document.clean,
-        "rule_chars": sum(row["chars"] + len(DELIMITER) for row in listed if row["type"] != "state"),
-        "rule_budget_chars": rules.rule_budget,
+        **_marks(rules.marks),
+        "rule_chars": sum(len(entry.text) + len(DELIMITER) for entry in entries if entry.is_rule),
+        "pointer_chars": sum(len(entry.text) + len(DELIMITER) for entry in entries if entry.type == "stub"),
         "lru_sink_candidates": sum(row["sink_candidate"] for row in listed),
         "rows": listed,
     }
@@ -65,9 +66,20 @@ def unusable(tier: HotTier, rules: AuditRules, problem: str) -> AuditTarget:
     """The answer for a file that cannot be read now: no rows, and why."""
     return {
         "target": tier.target, "path": str(tier.path), "chars": 0, "limit": tier.limit, "percent": 0, "entries": 0,
-        "clean": False, "rule_chars": 0, "rule_budget_chars": rules.rule_budget, "lru_sink_candidates": 0, "rows": [],
-        "problem": problem,
+        "clean": False, "rule_chars": 0, "pointer_chars": 0, "lru_sink_candidates": 0, "rows": [], "problem": problem,
+        **_marks(rules.marks),
     }  # fmt: skip
+
+
+class _Marks(TypedDict):
+    soft: int
+    hard: int
+    aim: int
+    rule_budget_chars: int
+
+
+def _marks(marks: Thresholds) -> _Marks:
+    return {"soft": marks.soft, "hard": marks.hard, "aim": marks.aim, "rule_budget_chars": marks.rule_budget}
 
 
 def _row(

@@ -22,6 +22,9 @@ VALUES (:namespace, :at, :query, :source, :session_id);
 SELECT id, at, query, source, session_id FROM query_log
 WHERE namespace = :namespace AND id > :after ORDER BY id LIMIT :limit;
 
+-- name: last_queries
+SELECT query FROM query_log WHERE namespace = :namespace AND at >= :since ORDER BY id DESC LIMIT :limit;
+
 -- name: count_queries
 SELECT count(*), min(at) FROM query_log WHERE namespace = :namespace;
 
@@ -73,6 +76,20 @@ DELETE FROM host_session WHERE seen_at NOT BETWEEN :since AND :until;
 -- name: running_session
 SELECT 1 FROM host_session
 WHERE namespace = :namespace AND seen_at BETWEEN :since AND :until LIMIT 1;
+
+-- name: count_sessions
+SELECT count(*) FROM host_session WHERE namespace = :namespace AND seen_at BETWEEN :since AND :until;
+
+-- name: count_pointers
+SELECT count(*) FROM memory WHERE namespace = :namespace AND state = 'active' AND residence = 'stub';
+
+-- name: moved_lately
+-- What left the hot files by itself and came back, and was not undone: (number of the event, whether it left, its run).
+SELECT seq, action = 'trashed' OR facts ->> '$.to' <> 'hot', run FROM event
+WHERE namespace = :namespace AND at >= :since AND automatic = 1 AND undone_by IS NULL
+    AND (action = 'trashed' AND (actor = 'overflow' OR reason IN ('stale', 'redundant'))
+        OR action = 'moved' AND reason NOT LIKE 'pointer%' AND (facts ->> '$.to' <> 'hot' OR reason = 'restored_by_recall'))
+ORDER BY seq DESC;
 
 -- name: texts_in_files
 -- What stands in hot files, whole or as a pointer.
