@@ -81,7 +81,10 @@ class EmbedOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LlmOptions:
-    """The model that is asked about two texts whose relation the rules leave open. By default there is none.
+    """The model that is asked about texts. By default there is none.
+
+    It is asked how two relate where the rules leave it open, with ``compress`` how to say one in fewer words, and with
+    ``ask_dormant`` whether what was asked lately could need a rule.
 
     ``url`` is the base of an OpenAI-compatible service. A key alone chooses nothing: it may have been set for another
     program, and texts and key must not go to an address that nobody named here.
@@ -91,6 +94,8 @@ class LlmOptions:
     url: str = ""
     key: str = field(default="", repr=False)
     timeout_s: float = 30.0
+    compress: bool = True
+    ask_dormant: bool = True
 
     @property
     def active(self) -> bool:

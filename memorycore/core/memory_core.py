@@ -8,7 +8,19 @@ from typing import Self, Unpack
 
 from memorycore import answers, answers_forget, answers_overflow, answers_story, overview, reply_store
 from memorycore.cold.local import LocalColdStore
-from memorycore.core import change, erase, forget_many, history, look, overflow, recall, review, second_look, undo
+from memorycore.core import (
+    change,
+    erase,
+    forget_many,
+    history,
+    look,
+    model_rounds,
+    overflow,
+    recall,
+    review,
+    second_look,
+    undo,
+)
 from memorycore.core.forget_many import Wanted
 from memorycore.core.review import Choice
 from memorycore.core.rooms import Rooms, new_id, utc_now
@@ -59,9 +71,11 @@ class MemoryCore:
         )
 
     def _judge_later(self, rooms: Rooms) -> bool:
-        """Verdicts that wait for a vector, and pairs that wait for the language model."""
+        """Verdicts that wait for a vector, and what waits for the language model: pairs first, then single rules."""
         judged = second_look.judge_waiting(rooms)
         asked = second_look.ask_model(rooms, self._endpoint) if self._endpoint else False
+        if self._endpoint and not asked:
+            model_rounds.in_background(rooms, self._endpoint)
         return bool(judged or asked)
 
     @classmethod

@@ -9,6 +9,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 from memorycore import answers_overflow, reply_overflow
+from memorycore.core import model_rounds
 from memorycore.core.rooms import Rooms
 from memorycore.core.tidy import merge_alike
 from memorycore.domain.memory import Memory, Target
@@ -34,7 +35,20 @@ def overflow(rooms: Rooms, target: Target | None = None, *, dry_run: bool = Fals
     rooms.touch()
     scanned = activity.Scanned() if dry_run else rooms.scan_activity(timeout_s=SCAN_S)
     runs = [_run(rooms, tier, dry_run=dry_run) for name, tier in rooms.tiers.items() if target in {None, name}]
+    if not dry_run:
+        runs = _with_shorter_texts(rooms, runs)
     return reply_overflow.overflown(runs, scanned, rooms.options, dry_run=dry_run)
+
+
+def _with_shorter_texts(rooms: Rooms, runs: Sequence[reply_overflow.Run]) -> list[reply_overflow.Run]:
+    """The runs with what a language model then said in fewer words, where one is asked at all."""
+    found = model_rounds.after_overflow(rooms, [(run.tier, run.run) for run in runs if run.problem is None])
+    return [
+        replace(run, shortened=tuple(one.done), refused=one.refused, usage=one.usage)
+        if (one := found.get(run.tier.target)) is not None
+        else run
+        for run in runs
+    ]
 
 
 def room_for(rooms: Rooms, target: Target, coming: Sequence[Memory]) -> Room:

@@ -15,6 +15,7 @@ from memorycore.lifecycle.hot import Begun
 from memorycore.lifecycle.retire import Leaving, Retiring
 from memorycore.lifecycle.rows import Cause
 from memorycore.lifecycle.undo import Means
+from memorycore.lifecycle.way_back import COMPRESSED
 from memorycore.store import Database, intents, memories
 from memorycore.store.intents import How, Intent
 from memorycore.store.memories import to_ms
@@ -129,7 +130,7 @@ def _left(c: apsw.Connection, tier: HotTier, one: _Found, found: Unfinished) -> 
 
 def _changed(c: apsw.Connection, one: _Found) -> None:
     if one.intent.operation == "replace" and one.gone and one.arrived:
-        by_itself = one.intent.reason == "refined"
+        by_itself = one.intent.reason in {"refined", COMPRESSED}
         rows.revise(c, one.memory, {"content": one.intent.new_text}, replace(one.cause, automatic=by_itself))
     elif one.intent.operation == "remove" and one.gone:
         rows.trash(c, one.memory, one.cause)

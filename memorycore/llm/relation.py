@@ -7,18 +7,15 @@ of answers or verdicts, the model must first show that it compares that text and
 
 from __future__ import annotations
 
-import json
 import re
-import secrets
-import tomllib
 from collections import Counter
 from functools import cache
-from importlib.resources import files
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from memorycore.domain.text import fold
 from memorycore.errors import LlmError
 from memorycore.llm.answers import LABELS, label_of
+from memorycore.llm.framing import framings, new_mark, put
 from memorycore.llm.shown import shown
 
 if TYPE_CHECKING:
@@ -36,11 +33,6 @@ SCHEMA: dict[str, object] = {
     "required": ["relation"],
     "additionalProperties": False,
 }
-
-
-def new_mark() -> str:
-    """A word that nobody who wrote a text can have known."""
-    return secrets.token_hex(8)
 
 
 def ask_relation(endpoint: ChatEndpoint, old: str, new: str, *, new_mark: Callable[[], str] = new_mark) -> Relation:
@@ -67,7 +59,7 @@ def ask_relation(endpoint: ChatEndpoint, old: str, new: str, *, new_mark: Callab
         return "different"
     if ask("second", new, old) != first:
         return "different"
-    sentence = str(_framings()["control"]["sentence"])
+    sentence = str(framings()["control"]["sentence"])
     if any(ask("first", sentence, text) != "different" for text in (old, new) if speaks_of_verdicts(text)):
         return "different"
     return first
@@ -86,21 +78,13 @@ def _keeps_numbers(old: str, new: str, *, alone: bool) -> bool:
 
 
 def _ask(endpoint: ChatEndpoint, framing: str, in_order: tuple[str, ...], mark: str) -> Relation:
-    asked = _framings()[framing]
-    fields = dict(zip(asked["fields"], in_order, strict=True))
-    question = f"{mark}\n{json.dumps(fields, ensure_ascii=False)}\n{mark}"
-    said = endpoint.answer(asked["system"].replace("{mark}", mark).strip(), question, schema=SCHEMA)
-    label = label_of(said)
+    fields = dict(zip(framings()[framing]["fields"], in_order, strict=True))
+    label = label_of(put(endpoint, framing, fields, mark, SCHEMA))
     if label is None:
         raise LlmError(model=endpoint.model, why="bad_answer", host=endpoint.host)
     return label
 
 
 @cache
-def _framings() -> dict[str, Any]:
-    return tomllib.loads(files("memorycore.llm").joinpath("framings.toml").read_text(encoding="utf-8"))
-
-
-@cache
 def _words() -> tuple[str, ...]:
-    return tuple(fold(word) for word in _framings()["control"]["words"])
+    return tuple(fold(word) for word in framings()["control"]["words"])

@@ -1,4 +1,4 @@
-"""What a model outside gets to see of two texts: no secret, no personal data, nothing that gives it orders."""
+"""What a model outside gets to see of texts: no secret, no personal data, nothing that gives it orders."""
 
 import unicodedata
 
@@ -21,6 +21,11 @@ def shown(old: str, new: str) -> tuple[str, str] | None:
     if _texts(old, hidden_in_old) != _texts(new, hidden_in_new):
         return None
     return mask(old, hidden_in_old), mask(new, hidden_in_new)
+
+
+def shown_alone(text: str) -> bool:
+    """Whether a text may be sent as it is: it gives no orders, and there is nothing in it to be masked."""
+    return _visible(text) == text and not _is_kept(text) and not _hidden(text)
 
 
 def _is_kept(text: str) -> bool:

@@ -225,6 +225,8 @@ class Settings:
     llm_model: str = setting("", "LLM_MODEL")
     llm_key: str = setting("", "LLM_API_KEY", secret=True)
     llm_timeout_s: float = setting(30.0, "MEMORYCORE_LLM_TIMEOUT_S", read=number(0.1, 600))
+    compress: bool = setting(True, "MEMORYCORE_COMPRESS", read=yes_or_no)  # noqa: FBT003 a default
+    ask_dormant: bool = setting(True, "MEMORYCORE_ASK_DORMANT", read=yes_or_no)  # noqa: FBT003 a default
 
     store_wait_ms: int = setting(150, "MEMORYCORE_STORE_WAIT_MS", read=whole(0, 60_000))
     lock_timeout_s: float = setting(2.0, "MEMORYCORE_LOCK_TIMEOUT_S", read=number(0.05, 600))
@@ -295,7 +297,12 @@ class Settings:
             thresholds={name: self._thresholds(chars) for name, chars in limits.items()},
             embed=self._embed(),
             llm=LlmOptions(
-                model=self.llm_model.strip(), url=self.llm_url.strip(), key=self.llm_key, timeout_s=self.llm_timeout_s
+                model=self.llm_model.strip(),
+                url=self.llm_url.strip(),
+                key=self.llm_key,
+                timeout_s=self.llm_timeout_s,
+                compress=self.compress,
+                ask_dormant=self.ask_dormant,
             ),
             vector_weight=self.vector_weight,
             store_wait_ms=self.store_wait_ms,

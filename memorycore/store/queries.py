@@ -78,6 +78,12 @@ def since(c: apsw.Connection, namespace: str, after: int, *, limit: int) -> list
     return [_query(row) for row in rows]
 
 
+def last(c: apsw.Connection, namespace: str, since: datetime, *, limit: int) -> list[str]:
+    """What was asked last, from a moment on, the last of it first."""
+    rows = all_rows(c, "last_queries", {"namespace": namespace, "since": to_ms(since), "limit": limit})
+    return [str(text) for (text,) in rows]
+
+
 def kept(c: apsw.Connection, namespace: str) -> Kept:
     count, oldest = only_row(c, "count_queries", {"namespace": namespace})
     return Kept(count=count, oldest=from_ms(oldest))

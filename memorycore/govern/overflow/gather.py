@@ -1,6 +1,7 @@
 """What a plan needs to know about the entries of one hot file. Reads only."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import lru_cache
 
@@ -14,7 +15,9 @@ from memorycore.domain.text import entry_hash
 from memorycore.govern.overflow.ladder import RULES, Entry
 from memorycore.hot.tier import HotTier
 from memorycore.options import CoreOptions
-from memorycore.store import memories, standing
+from memorycore.store import memories, opinions, standing
+
+MIGHT_BE_NEEDED = frozenset({"yes", "unsure"})
 
 
 def entries_of(
@@ -25,7 +28,11 @@ def entries_of(
     by_key = {memory.entry_key: memory for memory in rows}
     standings = standing.by_seq(c, tier.namespace, [memory.seq for memory in rows])
     twins = _twins(c, tier.namespace, rows, standings)
-    return [_entry(text, by_key.get(entry_hash(text)), standings, twins, options, now) for text in texts]
+    needed = _needed(c, tier.namespace, rows, options)
+    return [
+        replace(entry, needed_until=needed.get(entry.memory.seq)) if entry.memory else entry
+        for entry in (_entry(text, by_key.get(entry_hash(text)), standings, twins, options, now) for text in texts)
+    ]
 
 
 def _entry(
@@ -61,6 +68,15 @@ def _as_found(memory: Memory, options: CoreOptions) -> Standing:
     return Standing(
         weighed_at=touched, touched_at=touched, resident_until=since + timedelta(days=options.resident_days)
     )
+
+
+def _needed(c: apsw.Connection, namespace: str, rows: Sequence[Memory], options: CoreOptions) -> dict[int, datetime]:
+    """By row number until when a language model's word counts that it might be needed."""
+    if not (options.llm.active and options.llm.ask_dormant):
+        return {}
+    counts = timedelta(days=options.budget.dormant_days)
+    told = opinions.by_seq(c, namespace, "needed", [memory.seq for memory in rows])
+    return {seq: opinion.at + counts for seq, opinion in told.items() if opinion.answer in MIGHT_BE_NEEDED}
 
 
 def _twins(

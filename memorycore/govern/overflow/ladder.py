@@ -31,7 +31,8 @@ class Entry:
 
     ``memory`` None: a text without a row (a folded line), which nothing here moves. ``stale``: a finished status line.
     ``completed``: an old record with two marks of completion and no directive. ``twin``: the id of a cold memory that
-    says the same. ``by_use``: a fact that came in since it was asked for again and again.
+    says the same. ``by_use``: a fact that came in since it was asked for again and again. ``needed_until``: till then a
+    language model's word counts that what was asked lately could need it.
     """
 
     text: str
@@ -42,6 +43,7 @@ class Entry:
     completed: bool = False
     twin: str = ""
     by_use: bool = False
+    needed_until: datetime | None = None
 
     @property
     def is_rule(self) -> bool:
@@ -70,16 +72,18 @@ def pressure_of(chars: int, marks: Thresholds) -> Pressure:
 def signals(entry: Entry, now: datetime, budget: BudgetOptions, *, log_on: bool) -> frozenset[Signal]:
     """What speaks for an entry's leaving. A protected one has the signals of idleness only.
 
-    Without a log of questions nothing is known to be dormant; idle is then what nobody confirmed or edited.
+    Without a log of questions nothing is known to be dormant; idle is then what nobody confirmed or edited. What might
+    be needed is neither.
     """
     if entry.memory is None or entry.standing is None or not entry.is_rule:
         return frozenset()
     idle_days = days_since(entry.standing.touched_at, now)
+    is_needed = entry.needed_until is not None and now < entry.needed_until
     told: dict[Signal, bool] = {
         "compressible": idle_days >= budget.compress_idle_days and len(entry.text) > budget.compress_chars,
-        "idle": idle_days >= budget.pointer_idle_days,
+        "idle": idle_days >= budget.pointer_idle_days and not is_needed,
         "completed": entry.completed,
-        "dormant": log_on and idle_days >= budget.dormant_days,
+        "dormant": log_on and idle_days >= budget.dormant_days and not is_needed,
         "redundant": bool(entry.twin) and idle_days >= budget.redundant_days,
     }
     found: frozenset[Signal] = frozenset(name for name, holds in told.items() if holds)
