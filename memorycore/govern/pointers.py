@@ -77,7 +77,7 @@ class Pointers:
 def look(c: apsw.Connection, tier: HotTier, seen: Seen) -> Pointers:
     """Find the memories of pointers that changed, came back or are gone. Changes nothing."""
     found = Pointers()
-    found.settled |= {entry_hash(text) for text in seen.new if is_fold(text)}
+    found.settled |= {entry_hash(text) for text in seen.new if is_fold(text)} | _stale(c, tier, seen)
     stood = standing.by_seq(c, tier.namespace, [memory.seq for memory in seen.stubs])
     pointers = {memory.id: stood[memory.seq].pointer for memory in seen.stubs if memory.seq in stood}
     left = _without_returned(seen, pointers, found)
@@ -99,6 +99,12 @@ def look(c: apsw.Connection, tier: HotTier, seen: Seen) -> Pointers:
             left.remove(memory)
     found.gone = {memory.id: pointers.get(memory.id, "") for memory in left}
     return found
+
+
+def _stale(c: apsw.Connection, tier: HotTier, seen: Seen) -> set[str]:
+    """Hashes of pointers that are known to stand beside the text itself."""
+    found = all_rows(c, "stale_pointers", {"namespace": tier.namespace, "hot_tier": tier.id})
+    return {entry_hash(pointer) for _, key, pointer in found if key in seen.present}
 
 
 def _without_returned(seen: Seen, pointers: Mapping[str, str], found: Pointers) -> list[Memory]:

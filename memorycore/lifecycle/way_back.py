@@ -222,7 +222,7 @@ def _place(
         return here, "hot"
     if here == "hot" != before:
         return ("stub" if before == "stub" and pointer else "cold"), None
-    if (here, before, after) == ("stub", "cold", "stub"):
+    if here == "stub" and before == "cold":
         return "cold", None
     return here, "stub" if (here, before, after) == ("cold", "stub", "cold") and pointer else None
 
