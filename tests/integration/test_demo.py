@@ -85,7 +85,7 @@ def test_the_demo_shows_everything_and_leaves_nothing(language: str, env: dict[s
     assert left_behind(tmp_path) == []
     words = load_words("zh" if language == "zh" else "en")
     assert squeezed(words["kill_database_ok"]) in squeezed(printed)
-    for word in ("undo_mistake", "undo_done"):
+    for word in ("undo_mistake", "undo_done", "retire_undo", "retire_back"):
         assert squeezed(words[word].partition("{")[0]) in squeezed(printed)
     missed = [question.asks for question in WORLD.questions if not answered(printed, question.asks, question.finds)]
     assert missed == []
@@ -158,6 +158,7 @@ def test_every_question_and_the_edit_name_a_statement() -> None:
     assert {question.finds for question in WORLD.questions} <= keys.keys()
     assert keys[WORLD.edit.of] == WORLD.edit.old
     assert WORLD.mistake.of in keys
+    assert WORLD.retirement.retires in WORLD.retirement.says[:-1]
 
 
 def test_both_languages_have_the_same_words_with_the_same_facts() -> None:

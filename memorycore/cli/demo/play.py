@@ -11,7 +11,7 @@ import anyio
 
 from memorycore.cli.demo.server import Answer, Server, ServerGoneError, running_server
 from memorycore.cli.demo.show import Show
-from memorycore.cli.demo.world import Edit, Mistake, Question, Statement, World
+from memorycore.cli.demo.world import Edit, Mistake, Question, Retirement, Statement, World
 from memorycore.hot.document import Document, parse, size
 
 PLACES = ("memory", "user", "cold", "bin", "known")
@@ -74,10 +74,11 @@ async def _acts(show: Show, folder: Path, world: World) -> bool:
         await _ask(server, show, world.questions)
         edited = await _edit(server, show, folder, world.edit, told)
         told.append(await _undo(server, show, world.mistake))
+        came_back = await _retire(show, folder, world.retirement)
         told += await _kill(server, show, world.last)
     async with running_server(folder, show.language) as server:
         show.line("kill_again", ready=server.ready_s)
-        return await _look_again(server, show, folder, world, told, edited)
+        return await _look_again(server, show, folder, world, told, edited) and came_back
 
 
 async def _tell(server: Server, show: Show, statements: Sequence[Statement]) -> list[Told]:
@@ -210,6 +211,35 @@ async def _ask_again(server: Server, show: Show, mistake: Mistake, about: Collec
     answer = await server.call("recall", query=mistake.asks, top_k=5)
     found = [one for one in answer.said["results"] if one["content"] in about]
     show.answer(mistake.asks, next(iter(found), None), answer.ms, beside=found[1:])
+
+
+async def _retire(show: Show, folder: Path, retirement: Retirement) -> bool:
+    """Fill a small file until a rule has to make room for another one, and ask for it; whether it came back."""
+    show.act("act_retire", limit=retirement.limit)
+    show.note("retire_how", count=len(retirement.says))
+    small = folder / "small"
+    small.mkdir()
+    settings = {
+        "MEMORYCORE_CHAR_LIMIT_MEMORY": str(retirement.limit),
+        "MEMORYCORE_SOFT_THRESHOLD": "0.9",  # nothing leaves before it has to
+        "MEMORYCORE_RULE_MIN_RESIDENCY_DAYS": "0",  # a new rule stays for a week, for which nobody here can wait
+    }
+    async with running_server(small, show.language, **settings) as server:
+        for text in retirement.says[:-1]:
+            await _tell_one(server, Statement(text=text, session="small"))
+        before = _read(small, "memory").entries
+        last = await _tell_one(server, Statement(text=retirement.says[-1], session="small"))
+        after = _read(small, "memory").entries
+        show.changes(before, after)
+        if room := last.answer.said.get("made_room"):
+            show.line("retire_undo", command=room["undo"])
+        answer = await server.call("recall", query=retirement.asks, top_k=1)
+        show.answer(retirement.asks, next(iter(answer.said["results"]), None), answer.ms)
+        now = _read(small, "memory").entries
+        show.changes(after, now)
+        came_back = retirement.retires not in after and retirement.retires in now
+        show.note("retire_back" if came_back else "retire_failed")
+    return came_back
 
 
 async def _kill(server: Server, show: Show, statements: Sequence[Statement]) -> list[Told]:

@@ -67,8 +67,10 @@ class Server:
 
 
 @asynccontextmanager
-async def running_server(folder: Path, language: Language) -> AsyncGenerator[Server]:
+async def running_server(folder: Path, language: Language, **settings: str) -> AsyncGenerator[Server]:
     """Start ``python -m memorycore.server`` on this folder and connect to it; it is gone afterwards, whatever happens.
+
+    ``settings`` by the names of their environment variables.
 
     Raises:
         ServerGoneError: It does not come up.
@@ -79,7 +81,7 @@ async def running_server(folder: Path, language: Language) -> AsyncGenerator[Ser
         process = await anyio.open_process(
             # -P: what lies in the current folder is not taken for an installed package.
             [sys.executable, "-P", "-m", "memorycore.server"],
-            env=_environment(folder, language),
+            env=_environment(folder, language) | settings,
             stderr=errors,
             start_new_session=True,  # Ctrl-C is for the demo, which then ends the server
         )

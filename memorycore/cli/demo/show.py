@@ -138,6 +138,13 @@ class Show:
         self._out.print(Text(f"- {old}", style="red"))
         self._out.print(Text(f"+ {new}", style="green"))
 
+    def changes(self, before: Sequence[str], after: Sequence[str]) -> None:
+        """What went out of a memory file, and what came in."""
+        for mark, style, texts in (("-", "red", set(before) - set(after)), ("+", "green", set(after) - set(before))):
+            for text in (*before, *after):
+                if text in texts:
+                    self._out.print(Text(f"{mark} {text}", style=style))
+
     def line(self, code: str, **facts: object) -> None:
         self._out.print(self.say(code, **facts))
 

@@ -47,6 +47,19 @@ class Mistake:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Retirement:
+    """Rules for a memory file of ``limit`` characters: one of them, ``retires``, makes room for the last.
+
+    Then somebody asks for it.
+    """
+
+    limit: int
+    says: tuple[str, ...]
+    retires: str
+    asks: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class World:
     """``last`` are the statements during which the server is killed."""
 
@@ -55,6 +68,7 @@ class World:
     questions: tuple[Question, ...]
     edit: Edit
     mistake: Mistake
+    retirement: Retirement
 
 
 def load_world() -> World:
@@ -67,7 +81,12 @@ def load_world() -> World:
         questions=tuple(Question(**question) for question in raw["question"]),
         edit=Edit(**raw["edit"]),
         mistake=Mistake(**raw["mistake"]),
+        retirement=_retirement(**raw["retirement"]),
     )
+
+
+def _retirement(*, says: list[str], limit: int, retires: str, asks: str) -> Retirement:
+    return Retirement(limit=limit, says=tuple(says), retires=retires, asks=asks)
 
 
 def load_words(language: Language) -> Mapping[str, str]:
