@@ -11,7 +11,7 @@ from memorycore.answers import Audited, AuditRow, AuditTarget, Recalled, Stored,
 from memorycore.answers_overflow import Left, Overflown, OverflowRun
 
 # What the predecessor counted and a run here does not do: entries are stamped when they are noticed, not by overflow.
-NOT_COUNTED: Mapping[str, int] = {"updated": 0, "compressed": 0, "metadata_stamped": 0}
+NOT_COUNTED: Mapping[str, int] = {"updated": 0, "metadata_stamped": 0}
 
 
 def stored(answer: Stored) -> Mapping[str, Any]:
