@@ -35,7 +35,7 @@ _EXACT = re.compile(
     r"|[$%@#]\w[\w.-]*"
     # fooBar, API, H2, snake_case; tried at the beginning of a word only, else a long one takes seconds
     r"|(?<![A-Za-z0-9_])(?=[A-Za-z0-9_]*(?:[a-z0-9_][A-Z]|[A-Z]{2}|[A-Za-z]\d|\d[A-Za-z]|_))\w+"
-    r"|\w+(?:[./\\:@+-]+\w+)+",  # a path, an address, a version, a compound
+    r"|(?<!\w)\w+(?:[./\\:@+-]+\w+)+",  # a path, an address, a version, a compound
     re.DOTALL,
 )
 _DIGITS = re.compile(r"\d+")
