@@ -134,11 +134,13 @@ class BudgetOptions:
     enabled: bool = True
     half_life_days: float = 30.0
     protected_times: float = 3.0
+    sink_weight: float = 1.5
     most_evicted: int = 3
     strong_score: float | None = None
     strong_hits: Literal["best", "all"] = "best"
     strong_adds: float = 1.0
     weak_adds: float = 0.3
+    recall_adds: float = 0.5
     weak_hits: Literal["degraded", "off"] = "degraded"
     pin_share: float = 0.25
     pointer_chars: int = 40

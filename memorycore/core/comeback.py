@@ -1,13 +1,13 @@
 """Retired rules that a question means: they come back into the prompt."""
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from memorycore.core.overflow import ground_of, leaving
 from memorycore.core.rooms import Rooms
-from memorycore.domain.memory import Memory
-from memorycore.domain.retention import Standing, days_since, fresh, used
+from memorycore.domain.memory import Memory, Target
+from memorycore.domain.retention import NEW_WEIGHT, Standing, days_since, fresh, used, weight_now
 from memorycore.domain.routing import route
 from memorycore.errors import Conflict, HotFileError, StoreError
 from memorycore.govern.overflow.gather import entries_of
@@ -17,35 +17,46 @@ from memorycore.hot.document import why_not_hot
 from memorycore.hot.tier import HotTier
 from memorycore.lifecycle import hot, retire, turn
 from memorycore.lifecycle.rows import Cause
-from memorycore.store import memories, standing
+from memorycore.store import standing
 
 _log = logging.getLogger(__name__)
 WAIT_MS = 250  # for another writer; a question does not wait longer
 STILL_COUNTS = 0.45  # of an earlier day that much weight is left a month later
 
 
-def come_back(rooms: Rooms, seqs: Sequence[int], cause: Cause) -> frozenset[str]:
-    """Bring retired rules of these rows back into their files, as many as may and find room; their ids.
+def come_back(rooms: Rooms, results: Sequence[Memory], strong: Collection[int], cause: Cause) -> frozenset[str]:
+    """Bring cold results of a question back into their files, as many as may and find room; their ids.
 
-    Nothing waits for it and nothing fails for it: what cannot come back now stays cold.
+    One that is strongly meant (``strong`` holds row numbers) counts as a new rule does; one that was merely found comes
+    back where it weighs more than what it takes the room of. Nothing waits for it and nothing fails for it.
     """
     budget = rooms.options.budget
-    if not budget.enabled or not seqs:
+    cold = [memory for memory in results if memory.residence != "hot" and memory.namespace == rooms.options.namespace]
+    if not budget.enabled or not cold:
         return frozenset()
     with rooms.db.read() as c:
-        found = memories.by_seq(c, seqs, (rooms.options.namespace,))
-        known = standing.by_seq(c, rooms.options.namespace, found)
-    may = [found[seq] for seq in seqs if seq in found and _may_return(rooms, found[seq], known.get(seq))]
-    wanted = [memory for memory in may if _belongs(rooms, memory, known.get(memory.seq))]
+        known = standing.by_seq(c, rooms.options.namespace, [memory.seq for memory in cold])
+    wanted: dict[Target, list[tuple[Memory, float]]] = {}
+    for memory in cold:
+        stood = known.get(memory.seq)
+        if _may_return(rooms, memory, stood) and _belongs(rooms, memory, stood, is_meant=memory.seq in strong):
+            weight = _weight(rooms, memory, stood, is_meant=memory.seq in strong)
+            wanted.setdefault(memory.target, []).append((memory, weight))
     back: set[str] = set()
-    for target, tier in rooms.tiers.items():
-        own = [memory for memory in wanted if memory.target == target][: budget.most_restored - len(back)]
-        if own:
-            try:
-                back |= _into(rooms, tier, own, cause)
-            except (HotFileError, StoreError) as error:
-                _log.info("no rule came back: %s", error.code)
+    for target, own in wanted.items():
+        try:
+            back |= _into(rooms, rooms.tiers[target], own[: budget.most_restored - len(back)], cause)
+        except (HotFileError, StoreError) as error:
+            _log.info("no rule came back: %s", error.code)
     return frozenset(back)
+
+
+def _weight(rooms: Rooms, memory: Memory, known: Standing | None, *, is_meant: bool) -> float:
+    """What it weighs against the entries that may have to leave for it."""
+    budget = rooms.options.budget
+    own = 0.0 if known is None else weight_now(known, rooms.clock(), half_life_days=budget.half_life_days)
+    is_protected = bool(memory.protected) or memory.policy == "core"
+    return max(own, NEW_WEIGHT if is_meant else 0.0) * (budget.protected_times if is_protected else 1.0)
 
 
 def _may_return(rooms: Rooms, memory: Memory, known: Standing | None) -> bool:
@@ -62,14 +73,15 @@ def _may_return(rooms: Rooms, memory: Memory, known: Standing | None) -> bool:
     return not why_not_hot(memory.content, limit=tier.limit)
 
 
-def _belongs(rooms: Rooms, memory: Memory, known: Standing | None) -> bool:
+def _belongs(rooms: Rooms, memory: Memory, known: Standing | None, *, is_meant: bool) -> bool:
     """Whether it belongs there: a rule that left the file or found no room in it, or a fact that is asked for often."""
+    came_by_use = known is not None and known.restored_at is not None
+    retired = memory.residence == "stub" or (known is not None and known.retired_at is not None)
+    if not is_meant:
+        return retired and (memory.policy in RULES or came_by_use)
     if memory.policy in RULES:
-        retired = memory.residence == "stub" or (known is not None and known.retired_at is not None)
         return retired or route(memory.content, importance=memory.importance, target=memory.target).route == "hot"
-    if known is not None and known.restored_at is not None:
-        return True
-    return _is_asked_for_again(rooms, memory, known)
+    return came_by_use or _is_asked_for_again(rooms, memory, known)
 
 
 def _is_asked_for_again(rooms: Rooms, memory: Memory, known: Standing | None) -> bool:
@@ -91,7 +103,7 @@ def _is_asked_for_again(rooms: Rooms, memory: Memory, known: Standing | None) ->
     return counted.weight > budget.promote_days - 1 + STILL_COUNTS
 
 
-def _into(rooms: Rooms, tier: HotTier, wanted: Sequence[Memory], cause: Cause) -> frozenset[str]:
+def _into(rooms: Rooms, tier: HotTier, wanted: Sequence[tuple[Memory, float]], cause: Cause) -> frozenset[str]:
     ground, contents = ground_of(rooms, tier), tier.look()
     if not contents.exists:  # a folder that was moved or is not mounted; a question makes no new one
         return frozenset()

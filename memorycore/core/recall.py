@@ -51,15 +51,18 @@ def recall(  # noqa: PLR0913 the question, and what shapes its answer
     )
     result = rooms.search(query, request)
     binned = result.binned
-    strong = [hit.seq for hit in result.hits if hit.seq in result.strong]
-    cause = rooms.cause(actor, "recall")
-    restored = come_back(rooms, strong, cause) if strong else frozenset[str]()
     revived = _revive(rooms, binned, rooms.cause(actor, "revived"))
     if revived:
         result = _ask_again(rooms, query, replace(request, seeks_bin=False, also=tuple(revived)), result)
     with rooms.db.read() as c:
         found = memories.by_seq(c, [hit.seq for hit in result.hits], rooms.namespaces)
         waiting = vector_rows.waiting(c, rooms.namespaces)
+    cause = rooms.cause(actor, "recall")
+    near = [found[hit.seq] for hit in result.hits if hit.seq in found and not hit.weak]
+    restored = come_back(rooms, near, result.strong, cause) if may_return else frozenset[str]()
+    if restored:
+        with rooms.db.read() as c:
+            found = memories.by_seq(c, found, rooms.namespaces)
     if noted and rooms.options.activity_log and query.strip():
         said = sanitise(query[:LONGEST_READ])
         asked = Query(text=said, at=rooms.clock(), source=source, session_id=request.viewer_session)

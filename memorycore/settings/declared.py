@@ -182,11 +182,13 @@ class Settings:
     rule_budget_enabled: bool = setting(True, "MEMORYCORE_RULE_BUDGET_ENABLED", read=yes_or_no)  # noqa: FBT003 a default
     weight_half_life_days: float = setting(30.0, "MEMORYCORE_WEIGHT_HALF_LIFE_DAYS", read=number(0.01, 36_500))
     protected_times: float = setting(3.0, "MEMORYCORE_PROTECTED_TIMES", read=number(1, 1_000))
+    sink_weight: float = setting(1.5, "MEMORYCORE_SINK_WEIGHT", read=number(0, 1_000))
     max_evict_per_run: int = setting(3, "MEMORYCORE_MAX_EVICT_PER_RUN", read=whole(0, 1_000))
     hit_strong_cos: float | None = setting(None, "MEMORYCORE_HIT_STRONG_COS", read=number(-1, 1))
     hit_strong_mode: str = setting("best", "MEMORYCORE_HIT_STRONG_MODE", read=one_of("best", "all"))
     hit_strong_adds: float = setting(1.0, "MEMORYCORE_HIT_STRONG_ADDS", read=number(0, 1_000))
     hit_weak_adds: float = setting(0.3, "MEMORYCORE_HIT_WEAK_ADDS", read=number(0, 1_000))
+    hit_recall_adds: float = setting(0.5, "MEMORYCORE_HIT_RECALL_ADDS", read=number(0, 1_000))
     hit_weak_mode: str = setting("degraded", "MEMORYCORE_HIT_WEAK_MODE", read=one_of("degraded", "off"))
     pin_share: float = setting(0.25, "MEMORYCORE_PIN_SHARE", read=number(0, 1))
     pointer_chars: int = setting(40, "MEMORYCORE_POINTER_CHARS", read=whole(16, 200))
@@ -324,11 +326,13 @@ class Settings:
             enabled=self.rule_budget_enabled,
             half_life_days=self.weight_half_life_days,
             protected_times=self.protected_times,
+            sink_weight=self.sink_weight,
             most_evicted=self.max_evict_per_run,
             strong_score=self.hit_strong_cos,
             strong_hits=cast("Any", self.hit_strong_mode),
             strong_adds=self.hit_strong_adds,
             weak_adds=self.hit_weak_adds,
+            recall_adds=self.hit_recall_adds,
             weak_hits=cast("Any", self.hit_weak_mode),
             pin_share=self.pin_share,
             pointer_chars=self.pointer_chars,

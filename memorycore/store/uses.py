@@ -12,9 +12,9 @@ from datetime import datetime, timedelta
 import apsw
 
 from memorycore.errors import StoreError
-from memorycore.store import progress, queries, sessions
+from memorycore.store import progress, queries, sessions, standing
 from memorycore.store.database import Database
-from memorycore.store.memories import to_ms
+from memorycore.store.memories import from_ms, to_ms
 from memorycore.store.queries import Query
 from memorycore.store.statements import sql
 
@@ -25,18 +25,27 @@ SEEN_AGAIN_AFTER = timedelta(minutes=1)  # a session at work is noted no more of
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogRules:
-    """What of questions may be kept: behind ``gate``, for so many days, in so many kilobytes."""
+    """What of questions may be kept: behind ``gate``, for so many days, in so many kilobytes.
+
+    ``recall_adds``: the weight that a text of a hot file gets for being the first result, the second gets half of it,
+    the third a third; it halves every ``half_life_days``.
+    """
 
     gate: Callable[[str], str]
     days: float
     kb: int
+    recall_adds: float
+    half_life_days: float
 
 
 @dataclass(slots=True)
 class _Notes:
-    """What is not written yet: (row, milliseconds) of each answer, questions as they were asked and gated, sessions."""
+    """What is not written yet: answers, questions as they were asked and gated, sessions.
 
-    uses: list[tuple[int, int]] = field(default_factory=list[tuple[int, int]])
+    Of each answer (row, milliseconds, its place among the answers from 1).
+    """
+
+    uses: list[tuple[int, int, int]] = field(default_factory=list[tuple[int, int, int]])
     questions: list[Query] = field(default_factory=list[Query])
     gated: list[Query] = field(default_factory=list[Query])
     sessions: dict[str, datetime] = field(default_factory=dict[str, datetime])
@@ -79,7 +88,7 @@ class Uses:
         """These rows were answers just now, and this was asked."""
         now = to_ms(self._clock()) or 0
         with self._lock:
-            self._kept.uses += [(int(seq), now) for seq in seqs]
+            self._kept.uses += [(int(seq), now, place) for place, seq in enumerate(seqs, 1)]
             if question is not None and self._log is not None:
                 self._kept.questions.append(question)
             full = max(len(self._kept.uses), len(self._kept.questions) + len(self._kept.gated)) > MOST_KEPT
@@ -145,11 +154,23 @@ class Uses:
         behind_gate = [replace(query, text=self._log.gate(query.text)) for query in asked]
         return [query for query in behind_gate if query.text]
 
+    def _credit(self, c: apsw.Connection, uses: Sequence[tuple[int, int, int]], log: LogRules) -> None:
+        """Weight for what was found, by the best place that it had."""
+        best: dict[int, tuple[int, int]] = {}
+        for seq, at_ms, place in uses:
+            best[seq] = min(best.get(seq, (place, at_ms)), (place, at_ms))
+        found = {
+            seq: (from_ms(at_ms) or self._clock(), log.recall_adds / place) for seq, (place, at_ms) in best.items()
+        }
+        standing.credit(c, self._namespace, found, half_life_days=log.half_life_days)
+
     def _write(self, c: apsw.Connection, kept: _Notes) -> None:
         if kept.uses:
             c.execute(sql["insert_uses"], {"uses": json.dumps(kept.uses)})
         for session_id, at in kept.sessions.items():
             sessions.seen(c, self._namespace, session_id, at)
+        if self._log is not None and kept.uses:
+            self._credit(c, kept.uses, self._log)
         if not kept.gated or self._log is None:
             return
         # Another process may have erased a text since somebody asked for it here.

@@ -36,7 +36,7 @@ def forecast(entries: Sequence[Entry], ground: Ground, *, days: int = HORIZON_DA
         for move in planned.moves:
             found.setdefault(move.entry.text, Coming(at=now, how=move.how, reason=move.reason))
         standing = _after(standing, planned.moves, planned.fold, now)
-        if planned.after <= ground.marks.aim and not planned.moves and _rules_fit(standing, ground):
+        if planned.after <= ground.marks.aim and not planned.moves:
             break
     return {entry.text: found[entry.text] for entry in entries if entry.text in found}
 
@@ -62,7 +62,3 @@ def _after(entries: Sequence[Entry], moves: Sequence[Move], fold: str | None, no
     if fold:
         left.append(Entry(text=fold, type="stub"))
     return left
-
-
-def _rules_fit(entries: Sequence[Entry], ground: Ground) -> bool:
-    return sum(len(entry.text) for entry in entries if not entry.is_state) <= ground.marks.rule_budget

@@ -90,6 +90,14 @@ def signals(entry: Entry, now: datetime, budget: BudgetOptions, *, log_on: bool)
     return found & FOR_PROTECTED if entry.protected else found
 
 
+def is_sinking(entry: Entry, now: datetime, budget: BudgetOptions) -> bool:
+    """Whether a rule leaves without hard pressure: light, and unused for as long as makes it dormant."""
+    if not entry.is_rule or entry.protected or entry.standing is None:
+        return False
+    idle_days = days_since(entry.standing.touched_at, now)
+    return weight_of(entry, now, budget) < budget.sink_weight and idle_days > budget.dormant_days
+
+
 def weight_of(entry: Entry, now: datetime, budget: BudgetOptions) -> float:
     """The effective weight of an entry; nothing without a standing."""
     if entry.standing is None:

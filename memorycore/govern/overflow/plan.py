@@ -9,8 +9,17 @@ from datetime import datetime
 
 from memorycore.domain import pointer
 from memorycore.domain.memory import Memory
-from memorycore.domain.retention import NEW_WEIGHT, days_since
-from memorycore.govern.overflow.ladder import UNUSED, Entry, Pressure, Signal, pressure_of, signals, weight_of
+from memorycore.domain.retention import days_since
+from memorycore.govern.overflow.ladder import (
+    UNUSED,
+    Entry,
+    Pressure,
+    Signal,
+    is_sinking,
+    pressure_of,
+    signals,
+    weight_of,
+)
 from memorycore.hot.document import DELIMITER, size
 from memorycore.options import BudgetOptions, Thresholds
 from memorycore.store.intents import How
@@ -151,10 +160,6 @@ class _Sheet:
         is_low = self.total - self.pointer_chars() <= self.ground.marks.soft
         return is_low or self.rule_chars <= self.ground.marks.rule_budget
 
-    @property
-    def has_room(self) -> bool:
-        return self.rules_fit and self.total <= self.ground.ceiling
-
     def movable(self) -> list[tuple[int, Entry]]:
         """The entries that may still leave, if any has to."""
         return [
@@ -252,10 +257,14 @@ def _cheap(sheet: _Sheet, pressure: Pressure) -> Candidates:
 
 
 def _keep_the_rule_budget(sheet: _Sheet) -> None:
-    """The lightest rules leave while rules and pointers hold more than their budget; only some in one run."""
+    """Rules that are light and unused leave while the file is above its soft mark; only some in one run.
+
+    What is in use stays until the room is needed: an evicted rule costs more than some characters of a prompt.
+    """
     ground = sheet.ground
-    for evicted, (place, entry) in enumerate(_lightest(sheet)):
-        if sheet.rules_fit or evicted >= ground.budget.most_evicted:
+    sinking = [one for one in _lightest(sheet) if is_sinking(one[1], ground.now, ground.budget)]
+    for place, entry in sinking[: ground.budget.most_evicted]:
+        if sheet.rules_fit:
             return
         sheet.let_go(place, "idle" if "idle" in _signals(entry, ground) else "evicted", None)
 
@@ -298,7 +307,13 @@ def _lightest(sheet: _Sheet) -> list[tuple[int, Entry]]:
     """
     ground = sheet.ground
     rules = [one for one in sheet.movable() if one[1].is_rule and not _is_resident(one[1], ground)]
-    return sorted(rules, key=lambda one: (weight_of(one[1], ground.now, ground.budget) / _cost(one[1].text), one[0]))
+
+    def lightness(one: tuple[int, Entry]) -> tuple[bool, float, int]:
+        place, entry = one
+        is_needed = entry.needed_until is not None and ground.now < entry.needed_until
+        return is_needed, weight_of(entry, ground.now, ground.budget) / _cost(entry.text), place
+
+    return sorted(rules, key=lightness)
 
 
 def _fold(sheet: _Sheet) -> None:
@@ -373,34 +388,31 @@ class Return:
     fold: str | None = None
 
 
-def plan_return(entries: Sequence[Entry], wanted: Sequence[Memory], ground: Ground) -> Return:
-    """Plan which memories come back, the likeliest first, at most ``most_restored``.
+def plan_return(entries: Sequence[Entry], wanted: Sequence[tuple[Memory, float]], ground: Ground) -> Return:
+    """Plan which memories, each with its effective weight, come back: the likeliest first, at most ``most_restored``.
 
-    One finds room within the rule budget and under the ceiling, or takes it from lighter rules that may leave; else it
-    stays cold.
+    One finds room under the ceiling, or takes it from lighter rules that may leave; else it stays cold.
     """
     sheet = _Sheet(entries, ground)
     places = {entry.memory.id: place for place, entry in enumerate(entries) if entry.memory and entry.type == "stub"}
     likeliest = wanted[: ground.budget.most_restored]
-    coming = [memory for memory in likeliest if _takes_room(sheet, memory, places.get(memory.id))]
+    coming = [memory for memory, weight in likeliest if _takes_room(sheet, memory, weight, places.get(memory.id))]
     back = {memory.id for memory in coming}
     moves = tuple(move for move in sheet.moves.values() if move.entry.memory and move.entry.memory.id not in back)
     return Return(coming=tuple(coming), moves=moves, fold=sheet.fold)
 
 
-def _takes_room(sheet: _Sheet, memory: Memory, pointer_at: int | None) -> bool:
+def _takes_room(sheet: _Sheet, memory: Memory, weight: float, pointer_at: int | None) -> bool:
     ground = sheet.ground
     evicted: list[int] = []
-    own = NEW_WEIGHT * (ground.budget.protected_times if memory.protected or memory.policy == "core" else 1.0)
     sheet.bring(memory, pointer_at)
     for place, entry in _lightest(sheet):
-        if sheet.has_room:
-            return True
-        if weight_of(entry, ground.now, ground.budget) >= own:
+        weight -= weight_of(entry, ground.now, ground.budget)
+        if sheet.total <= ground.ceiling or weight <= 0:  # together they may not weigh more than what comes
             break
         sheet.let_go(place, "evicted", None)
         evicted.append(place)
-    if sheet.has_room:
+    if sheet.total <= ground.ceiling:
         return True
     sheet.take_back(evicted)
     sheet.bring(memory, pointer_at, times=-1)
