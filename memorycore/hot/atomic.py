@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import BinaryIO, TypeVar
+from typing import BinaryIO, Literal, TypeVar
 
 from memorycore.errors import LockTimeout, Unreadable, Unwritable
 from memorycore.store.folders import make_private
@@ -28,6 +28,7 @@ _HELD_OPEN = frozenset({5, 32, 33})
 _HELD_OPEN_PAUSES_S = (0.01, 0.02, 0.05, 0.1, 0.2, 0.4, 0.4)
 
 T = TypeVar("T")
+Flush = Literal["all", "bytes", "nothing"]
 
 
 def read(path: Path) -> bytes | None:
@@ -69,11 +70,20 @@ def locked(path: Path, *, timeout_s: float = LOCK_TIMEOUT_S) -> Generator[None, 
             unlock(handle)  # closing is not enough: a child forked meanwhile would keep the lock
 
 
-def replace(path: Path, data: bytes, *, expected: bytes | None = None, new_mode: int = PRIVATE_FILE) -> bool:
+def replace(
+    path: Path,
+    data: bytes,
+    *,
+    expected: bytes | None = None,
+    new_mode: int = PRIVATE_FILE,
+    flush: Flush = "all",
+) -> bool:
     """Put ``data`` in the place of a file, whole or not at all, and flush it to the disk.
 
     A link stays a link and its target is replaced; mode and, where allowed, owner and group are kept. A new file gets
-    ``new_mode``. A file without write permission is refused, though the rename would succeed.
+    ``new_mode``. A file without write permission is refused, though the rename would succeed. ``flush``: with ``bytes``
+    a power loss leaves the old file or the new one, and ``flush_folder`` decides which; with ``nothing`` it may leave
+    none, which is for what can be made again.
 
     Returns:
         False, with nothing replaced, when at the last moment the file does not hold ``expected``: somebody wrote
@@ -90,7 +100,7 @@ def replace(path: Path, data: bytes, *, expected: bytes | None = None, new_mode:
         if found:
             _refuse_unless_writable(target, found)
         try:
-            _write_new(temporary, data, like=found, new_mode=new_mode)
+            _write_new(temporary, data, like=found, new_mode=new_mode, flush=flush != "nothing")
             with _kept_open(target if expected is not None else None) as old:
                 if expected is not None and (read(target) or b"") != expected:
                     return False
@@ -104,7 +114,8 @@ def replace(path: Path, data: bytes, *, expected: bytes | None = None, new_mode:
                 temporary.unlink()
     except OSError as error:
         raise unwritable(target, error) from error
-    _flush_folder(target.parent)
+    if flush == "all":
+        flush_folder(path)
     return late == expected
 
 
@@ -209,14 +220,15 @@ def _refuse_unless_writable(target: Path, found: os.stat_result) -> None:
         raise Unwritable(path=str(target), why="read-only", mode=_mode(found))
 
 
-def _write_new(path: Path, data: bytes, *, like: os.stat_result | None, new_mode: int) -> None:
+def _write_new(path: Path, data: bytes, *, like: os.stat_result | None, new_mode: int, flush: bool = True) -> None:
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
     with os.fdopen(os.open(path, flags, PRIVATE_FILE), "wb") as handle:
         handle.write(data)
         handle.flush()
         if os.name == "posix":
             _set_access(handle.fileno(), like, new_mode)
-        os.fsync(handle.fileno())  # before the rename, else a power loss can leave the new name with no bytes
+        if flush:  # before the rename, else a power loss can leave the new name with no bytes
+            os.fsync(handle.fileno())
 
 
 def _set_access(fd: int, like: os.stat_result | None, new_mode: int) -> None:
@@ -231,12 +243,12 @@ def _set_access(fd: int, like: os.stat_result | None, new_mode: int) -> None:
     os.fchmod(fd, mode)
 
 
-def _flush_folder(folder: Path) -> None:
-    """Make the rename durable. Where that cannot be done the file is replaced all the same, so nothing is raised."""
+def flush_folder(path: Path) -> None:
+    """Make the last ``replace`` of a file durable. Where that cannot be done, it stands all the same."""
     if os.name != "posix":
         return
     with suppress(OSError):
-        fd = os.open(folder, os.O_RDONLY)
+        fd = os.open(Path(os.path.realpath(path)).parent, os.O_RDONLY)
         try:
             os.fsync(fd)
         finally:

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from memorycore.domain.text import entry_hash
 from memorycore.errors import HotFileError, Unreadable, Unwritable
-from memorycore.hot.atomic import LOCK_TIMEOUT_S, PRIVATE_FILE, locked, read, replace, unwritable
+from memorycore.hot.atomic import LOCK_TIMEOUT_S, PRIVATE_FILE, flush_folder, locked, read, replace, unwritable
 from memorycore.hot.document import Document, parse, render
 from memorycore.hot.sidecar import EntryMeta, Sidecar, parse_sidecar, render_sidecar, sidecar_path
 from memorycore.store.folders import make_private
@@ -118,7 +118,7 @@ def look(path: Path) -> Contents:
     return Contents(data=data, exists=found is not None, document=document, sidecar=sidecar)
 
 
-def change(
+def change(  # noqa: PLR0913 a file, an edit, and how it is done
     path: Path,
     edit: Edit,
     *,
@@ -126,6 +126,7 @@ def change(
     now: datetime,
     timeout_s: float = LOCK_TIMEOUT_S,
     normalise: bool = False,
+    ahead: bool = False,
 ) -> Written:
     """Change a hot file, under the lock, on what stands in it now.
 
@@ -134,12 +135,18 @@ def change(
     folder ``snapshots``, sidecar with the keys of the old and the new entries, file, read back, unlock, read again.
     When the entries stay the same their bytes do, however odd, unless ``normalise`` asks for the canonical form.
 
+    ``ahead``: the bytes are snapshotted before the lock is taken, if they are new, so that nobody waits for the disk
+    meanwhile. That is for edits that will change something.
+
     Raises:
         LockTimeout, Unreadable, Undecodable, Unwritable: The file is as it was, or as somebody leaves it who keeps
             writing without the lock.
         Conflict: From the edit; the file is as it was.
         InvalidInput: An entry would not read back as itself; the file is as it was.
     """
+    if ahead and snapshots:
+        with suppress(HotFileError):  # what is wrong is told under the lock
+            snapshot(path, read(path) or b"", folder=snapshots, now=now)
     with locked(path, timeout_s=timeout_s):
         for _ in range(_ATTEMPTS):
             written = _change_once(path, edit, snapshots=snapshots, now=now, normalise=normalise)
@@ -147,7 +154,9 @@ def change(
                 break
         else:
             raise Unwritable(path=str(path), why="written_without_lock", mode="-")
-    if snapshots and written.snapshot:
+    if written.changed:
+        flush_folder(path)
+    if snapshots and written.changed:
         prune_snapshots(path, folder=snapshots, now=now)
     if written.overtaken or _holds(path, written.after.data):
         return written
@@ -228,7 +237,7 @@ def _change_once(path: Path, edit: Edit, *, snapshots: Path | None, now: datetim
     kept = snapshot(path, before.data, folder=snapshots, now=now) if changed and snapshots else None
     sidecar = _merged(before, edited)
     sidecar_error = _write_sidecar(path, before, sidecar, snapshots=snapshots, now=now)
-    if changed and not replace(path, data, expected=before.data):
+    if changed and not replace(path, data, expected=before.data, flush="bytes"):
         return None
     return Written(
         before=before,
@@ -260,7 +269,8 @@ def _write_sidecar(
     try:
         if before.sidecar.damaged and snapshots:
             snapshot(target, read(target) or b"", folder=snapshots, now=now)
-        replace(target, render_sidecar(sidecar), new_mode=_file_mode(path))
+        # Without a flush: it can be made again from the rows, and whoever waits for the lock waits for the disk.
+        replace(target, render_sidecar(sidecar), new_mode=_file_mode(path), flush="nothing")
     except HotFileError as error:
         return error
     return None

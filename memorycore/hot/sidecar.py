@@ -95,13 +95,12 @@ def parse_sidecar(data: bytes) -> Sidecar:
 
 
 def render_sidecar(sidecar: Sidecar) -> bytes:
-    """Write version 2, entries in their order, all but ASCII escaped."""
-    table = {
-        **{name: value for name, value in sidecar.extra.items() if name not in {"version", "entries"}},
-        "version": VERSION,
-        "entries": {key: _write_meta(meta) for key, meta in sidecar.entries.items()},
-    }
-    return (json.dumps(table, indent=1) + "\n").encode("ascii")
+    """Write version 2, entries in their order, one a line, all but ASCII escaped."""
+    table = {name: value for name, value in sidecar.extra.items() if name not in {"version", "entries"}}
+    entries = (f"  {json.dumps(key)}: {json.dumps(_write_meta(meta))}" for key, meta in sidecar.entries.items())
+    lines = [f" {json.dumps(name)}: {json.dumps(value)}," for name, value in {**table, "version": VERSION}.items()]
+    text = "\n".join(["{", *lines, ' "entries": {', ",\n".join(entries), " }", "}", ""])
+    return text.encode("ascii")
 
 
 def _finite(text: str) -> float | None:

@@ -335,10 +335,13 @@ class HotTier:
 
     def _change(self, edit: files.Edit, now: datetime, *, again: int = 0) -> Written:
         """``again``: how often an edit that may be repeated is put on top of what a writer without the lock left."""
-        written = files.change(self.path, edit, snapshots=self.snapshots, now=now, timeout_s=self.lock_timeout_s)
-        while written.overtaken and again:
+        while True:
+            written = files.change(
+                self.path, edit, snapshots=self.snapshots, now=now, timeout_s=self.lock_timeout_s, ahead=True
+            )
+            if not (written.overtaken and again):
+                break
             again -= 1
-            written = files.change(self.path, edit, snapshots=self.snapshots, now=now, timeout_s=self.lock_timeout_s)
         return Written(
             present=frozenset(written.after.entries),
             sha_before=written.before.sha256,
