@@ -11,7 +11,7 @@ from memorycore.domain.memory import format_time
 from memorycore.domain.retention import days_since
 from memorycore.domain.text import entry_hash
 from memorycore.govern.overflow.forecast import Coming
-from memorycore.govern.overflow.ladder import Entry, weight_of
+from memorycore.govern.overflow.ladder import Entry, is_sinking, weight_of
 from memorycore.hot.document import DELIMITER, size, why_not_hot
 from memorycore.hot.files import Contents
 from memorycore.hot.sidecar import EntryMeta
@@ -21,8 +21,6 @@ from memorycore.store.intents import How
 
 Plan = Literal["stays", "pointer", "cold", "bin", "folds"]
 _PLANS: Mapping[How, Plan] = {"stub": "pointer", "cold": "cold", "bin": "bin"}
-SINK_WEIGHT = 1.5
-SINK_IDLE_DAYS = 30
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,9 +88,8 @@ def _row(
     memory, standing = entry.memory, entry.standing
     updated = meta.updated_at or meta.written_at
     touched = max(standing.touched_at, updated) if standing else meta.last_active_at or updated
-    idle_days = days_since(touched, now)
     effective = weight_of(entry, now, rules.budget)
-    sink = entry.is_rule and effective < SINK_WEIGHT and idle_days > SINK_IDLE_DAYS and not entry.protected
+    sink = is_sinking(entry, now, rules.budget)
     row: AuditRow = {
         "text": memory.content if memory and entry.is_hidden else entry.text,
         "sha256": key,
