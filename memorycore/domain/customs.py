@@ -5,7 +5,7 @@ again, in the present and with a way of doing it, tells a convention.
 """
 
 from memorycore.domain.cues import Hit, Reading, Span, Token
-from memorycore.domain.mood import is_plural, leads
+from memorycore.domain.mood import in_certain_place, is_plural, leads
 
 _SUBJECT_WORDS = 4
 _VERB_NEAR_WORDS = 6
@@ -66,6 +66,8 @@ def _is_habit_of_kind(reading: Reading, span: Span, tokens: list[Token], verbs: 
         noun = tokens[at - 1].word
         if not noun.replace("-", "").isalpha() or noun in lists("no_verb"):
             return False
+        if in_certain_place(reading, " ".join(one.word for one in tokens[:at])):
+            return False
         if is_plural(noun) or noun in lists("plurals"):
             skipped = at + (token.word in lists("between") and at + 1 < len(tokens))
             if tokens[skipped].start in acts or _takes_form(reading, tokens, at):
@@ -109,7 +111,9 @@ def _takes_form(reading: Reading, tokens: list[Token], at: int) -> bool:
     rest = [token.word for token in tokens[at + 1 : at + 4]]
     while rest and rest[0] in lists("between"):
         rest = rest[1:]
-    return bool(rest) and (rest[0] in lists("formats") or rest[0].endswith("ed"))
+    if not rest or rest[0] in lists("formats"):
+        return bool(rest)
+    return rest[0].endswith("ed") and bool(reading.lexicon.pattern("done").match(f"are {rest[0]} "))
 
 
 def _in_pieces(reading: Reading, span: Span) -> Hit | None:

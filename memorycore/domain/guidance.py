@@ -19,6 +19,7 @@ from memorycore.domain.mood import (
     subject_of,
     tells_habit,
 )
+from memorycore.domain.standing import arrangement, habit, occasion_end, tells_fact, tells_of_work, wish
 
 PROOF = 1.0
 _DUTY_WEIGHTS = {"must": 1.0, "prohibit": 1.0, "ought": 0.7, "refrain": 0.5, "custom": 0.5, "should": 0.4}
@@ -119,17 +120,27 @@ def _void(reading: Reading, span: Span, subject: Subject) -> Void | None:
 
 def _third_person(reading: Reading, span: Span, subject: Subject) -> Void | None:
     """Somebody else says, wants or forbids it."""
-    told = reading.within(span, "attribution")
+    begins = occasion_end(reading, span)
+    told = [hit for hit in reading.within((begins, span[1]), "attribution") if not _untold(reading, hit)]
     if told and subject not in {"user", "assistant"}:
         return Void("third_person", told[0].word)
+    party = tells_fact(reading, span) if subject == "none" else ""
+    ordered = reading.within(span, "must", "prohibit", "now_on", "like") or commands_in(reading, span)
+    if party and not ordered:
+        return Void("third_person", party)
     ruled = reading.within(span, "org_rule")
-    if ruled and subject == "none":
+    if ruled and subject == "none" and not tells_of_work(reading, span, ruled[0].start):
         return Void("third_person", ruled[0].word)
     duties = reading.within(span, "must", "prohibit", "ought") if subject != "user" else []
     for body in reading.within(span, "org"):
         if any(0 <= duty.start - body.end <= _RULE_NEAR_CHARS for duty in duties):
             return Void("third_person", body.word)
     return None
+
+
+def _untold(reading: Reading, hit: Hit) -> bool:
+    """Whether nobody tells it: "the place is never mentioned", "prices are quoted to the cent"."""
+    return reading.word_before(hit) in reading.lexicon.list("untold_after") and hit.word.endswith("ed")
 
 
 def _signs(reading: Reading, span: Span, subject: Subject) -> Iterator[Sign]:
@@ -169,10 +180,14 @@ def _duties(reading: Reading, span: Span, subject: Subject) -> Iterator[Sign]:
     if not reading.in_words and reading.within(span, "date", "day") and reading.within(span, "completed", "ended"):
         commands = [(hit, False) for hit, _ in commands]  # "5月9日理事会：选马拉当司库" tells what was done
     taken = {hit.start for hit in duties}
+    ours = subject in {"user", "other"} and reading.in_words  # "my practice is at seven, keep that hour free"
     for hit, opens in commands:
         if opens or (hit.start not in taken and (signs or len(hit.word) > 1)):
-            signs.append(Sign("directive", hit.word, PROOF if opens else _LATER_COMMAND_WEIGHT))
+            signs.append(Sign("directive", hit.word, PROOF if opens or ours else _LATER_COMMAND_WEIGHT))
     signs.extend(_customs(reading, span, duties))
+    always = arrangement(reading, span, subject)
+    if always is not None:
+        signs.append(Sign("convention", always.word, PROOF))
     yield from signs
     if sum(sign.weight for sign in signs) >= _DUTY_WEIGHTS["should"]:
         yield from _manner(reading, span, commanded=bool(commands) or subject == "assistant")
@@ -182,10 +197,11 @@ def _customs(reading: Reading, span: Span, duties: list[Hit]) -> Iterator[Sign]:
     """How things are done; a sentence about all of a kind makes a rule of weak signs too."""
     customs = _widest(reading.within(span, "practice", "allowed"))
     customs += reading.within(span, "topic")
-    general = is_general(reading, span, [*duties, *customs])
+    fact = tells_fact(reading, span)
+    general = not fact and is_general(reading, span, [*duties, *customs])
     for hit in customs:
         yield Sign("convention", hit.word, _CUSTOM_WEIGHTS[general])
-    made = kind_of_work(reading, span)
+    made = None if fact else kind_of_work(reading, span)
     if made is not None:
         yield Sign("convention", made.word, PROOF)
     for hit in reading.within(span, "now_on"):
@@ -242,7 +258,13 @@ def _tastes(reading: Reading, span: Span, subject: Subject) -> Iterator[Sign]:
             yield Sign("preference", hit.word, 0.6)
         for hit in reading.within(span, "want"):
             manner = bool(reading.within(span, "behaviour", "manner"))
-            yield Sign("behaviour" if manner else "preference", hit.word, PROOF if manner else 0.5)
+            sure = manner or wish(reading, span)
+            yield Sign("behaviour" if manner else "preference", hit.word, PROOF if sure else 0.5)
+    kept = habit(reading, span) if subject == "user" else None
+    if kept is not None:
+        yield Sign("preference", kept.word, PROOF)
+        if reading.lexicon.pattern("recurring").search(reading.text[span[0] : span[1]]):
+            yield Sign("convention", kept.word, PROOF)  # no day of once, as in a record
 
 
 def _taste_weight(reading: Reading, span: Span, subject: Subject, hit: Hit) -> float:

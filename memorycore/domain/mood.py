@@ -1,6 +1,7 @@
 """Whether a sentence commands, states a rule for all of a kind, or merely describes; and who it is about."""
 
 from bisect import bisect_left
+from dataclasses import replace
 from typing import Literal
 
 from memorycore.domain.cues import Hit, Reading, Span
@@ -38,6 +39,16 @@ def subject_of(reading: Reading, span: Span) -> Subject:
     if people and people[0].first and leads(reading, span, people[0]):
         return "relation"
     return "assistant" if any(leads(reading, span, hit) for hit in reading.within(span, "assistant")) else "none"
+
+
+def with_user_named(reading: Reading) -> Reading:
+    """A text of the user's own file may call them by name: "Ingrid wants short answers"."""
+    found = reading.lexicon.pattern("named_user").match(reading.text)
+    if found is None or found["name"] in reading.lexicon.known or reading.within(reading.sentences[0], "user"):
+        return reading
+    name = Hit("user", found["name"], *found.span("name"), first=True)
+    owner = Hit("my", found["name"], *found.span("name"), first=True)
+    return replace(reading, hits=reading.hits | {"user": [name, *reading.of("user")], "my": [owner, *reading.of("my")]})
 
 
 def leads(reading: Reading, span: Span, hit: Hit) -> bool:
@@ -183,8 +194,19 @@ def _has_general_subject(reading: Reading, span: Span, verb: Hit) -> bool:
         return True
     if reading.language != "en" or not opening or opening[0] in lists("particular"):
         return False
+    if in_certain_place(reading, " ".join(opening)):
+        return False
     singular = verb.cue == "practice" and verb.word.split()[0].endswith("s")
     return not singular and any(is_plural(word) or word in lists("plurals") for word in opening[:_OPENING_WORDS])
+
+
+def in_certain_place(reading: Reading, opening: str) -> bool:
+    """Whether the words that open a text name a place or time of their own: "posters from the thirties"."""
+    lists = reading.lexicon.list
+    places = [name for name in reading.names if name.start < len(opening)]
+    return bool(reading.lexicon.pattern("somewhere").search(opening)) or any(
+        reading.word_before(Hit("name", *name, first=False)) in lists("where") for name in places
+    )
 
 
 def is_plural(word: str) -> bool:

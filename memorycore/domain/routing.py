@@ -12,7 +12,7 @@ from memorycore.domain.completion import Completion, find_completion
 from memorycore.domain.cues import Reading, read
 from memorycore.domain.guidance import Guidance, find_guidance
 from memorycore.domain.memory import Kind, Policy, Target
-from memorycore.domain.mood import subject_of
+from memorycore.domain.mood import subject_of, with_user_named
 
 Route = Literal["hot", "cold", "stale"]
 EntryType = Literal["rule", "state"]
@@ -69,6 +69,8 @@ def route(
 ) -> Routing:
     """Decide where a text belongs. Pure; the first call loads the vocabulary."""
     reading = read(content[:_READ_CHARS])
+    if target == "user":
+        reading = with_user_named(reading)
     guidance = find_guidance(reading)
     completion = find_completion(reading)
     given = _given(importance, kind, policy)

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from memorycore.domain.cues import read
 from memorycore.domain.lexicon import CJK_LANGUAGES, LATIN_LANGUAGES, expanded, lexicon
+from memorycore.domain.memory import Target
 from memorycore.domain.routing import Routing, route
 
 DATA = Path(__file__).parents[1] / "data"
@@ -40,6 +41,53 @@ def test_labelled_texts_go_where_they_belong(name: str, bar: float) -> None:
     labelled = [(row, routed(row)) for row in rows(name)]
     wrong = [row["content"] for row, found in labelled if found.route != row["route"]]
     assert share([found.route == row["route"] for row, found in labelled]) >= bar, wrong
+
+
+@pytest.mark.parametrize(("right", "bar"), [("hot", 0.92), ("cold", 0.94)])
+def test_arrangements_without_a_word_of_duty_are_told_from_facts_like_them(right: str, bar: float) -> None:
+    told = [row for row in rows("routing_standing.jsonl") if row["route"] == right]
+    wrong = [row["content"] for row in told if route(row["content"], target=row["target"]).route != right]
+    assert 1 - len(wrong) / len(told) >= bar, wrong
+
+
+@pytest.mark.parametrize(
+    ("content", "right"),
+    [
+        ("Roller doors are oiled twice a year, chains first.", "hot"),
+        ("Roller doors are insured with Baloise.", "cold"),
+        ("The lift is booked by noon of the day before.", "hot"),
+        ("The lift is limited to eight persons.", "cold"),
+        ("After a power cut, the freezer log gets a line.", "hot"),
+        ("After a power cut in March the freezer was empty.", "cold"),
+        ("The seating plan leaves out children under three.", "hot"),
+        ("The tailor leaves out nothing and charges little.", "cold"),
+        ("User types with two fingers and proofreads on paper.", "hot"),
+        ("User keeps two parrots in the kitchen.", "cold"),
+        ("样衣退回两次以上，换裁缝再看。", "hot"),
+        ("样衣是上海一家店做的。", "cold"),
+        ("油漆低于两桶就补货。", "hot"),
+        ("油漆涨了两成。", "cold"),
+        ("Angebote nennen erst den Preis, dann die Frist.", "hot"),
+        ("Der Schreiner nennt erst den Preis.", "cold"),
+    ],
+)
+def test_the_subject_the_deed_and_its_limit_tell_an_arrangement_from_a_fact(content: str, right: str) -> None:
+    assert route(content).route == right
+
+
+@pytest.mark.parametrize(
+    ("content", "target", "right"),
+    [
+        ("Ingrid wants recipes without garlic.", "user", "hot"),
+        ("Ingrid wants recipes without garlic.", "memory", "cold"),
+        ("Ingrid wants a new bicycle.", "user", "cold"),
+        ("Ingrid's brother wants recipes without garlic.", "user", "cold"),
+        ("Ingrid's yoga class is at six, keep that hour free.", "user", "hot"),
+        ("Ingrid möchte gesiezt werden.", "user", "hot"),
+    ],
+)
+def test_a_name_in_the_users_own_file_is_the_user(content: str, target: Target, right: str) -> None:
+    assert route(content, target=target).route == right
 
 
 @pytest.mark.parametrize("name", SETS)
