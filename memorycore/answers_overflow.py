@@ -33,9 +33,9 @@ class OverflowRun(TypedDict):
 
     ``overflowed``: went cold whole · ``aged_sunk``: states past their time among them · ``stubbed``: became pointers ·
     ``stub_gc``: pointers that went · ``retyped``: old records that had been rules · ``deleted``: went to the bin ·
-    ``merged``: entries that say the same as another · ``compressed``: said in fewer words by a language model; how often
-    that was not taken at its word is ``compress_refused``. A server does it later, in the background. ``deferred``: would leave, but a session holds the file.
-    ``next_write`` and ``later`` stand in a preview only.
+    ``merged``: entries that say the same as another · ``compressed``: said in fewer words by a language model, not
+    taken at its word ``compress_refused`` times; a server asks it later, in the background. ``deferred``: would
+    leave, but a session holds the file. ``next_write``, ``later`` and ``note`` stand in a preview only.
     """
 
     target: str
@@ -62,6 +62,7 @@ class OverflowRun(TypedDict):
     diff: NotRequired[str]
     next_write: NotRequired[NextWrite]
     later: NotRequired[list[Later]]
+    note: NotRequired[str]
     problem: NotRequired[str]
     undo: NotRequired[str]
 

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from memorycore.cli.shell import Shell
 
 MOST_LATER = 5
+MOST_PUSHED_OUT = 10  # all of them stand in ``--json``
 
 
 def overflown(shell: "Shell", answer: "Overflown") -> None:
@@ -47,6 +48,8 @@ def _run(shell: "Shell", run: "OverflowRun", *, dry_run: bool) -> None:
         return
     shell.out.print(Text(_heading(shell, run), style="bold"))
     dim(shell, shell.word(f"overflow.pressure_{run['pressure']}"))
+    if note := run.get("note"):
+        point(shell, note)
     if pressed := run.get("next_write"):
         _next_write(shell, pressed)
     if dry_run and run["entries"]:
@@ -106,7 +109,9 @@ def _left(shell: "Shell", entries: "Sequence[Left]") -> None:
 def _next_write(shell: "Shell", pressed: "NextWrite") -> None:
     code = "overflow.next_write" if pressed["entries"] else "overflow.next_write_cold"
     shell.out.print(inside(Text(shell.word(code, chars=pressed["chars"], count=len(pressed["entries"])))))
-    _left(shell, pressed["entries"])
+    _left(shell, pressed["entries"][:MOST_PUSHED_OUT])
+    if len(pressed["entries"]) > MOST_PUSHED_OUT:
+        dim(shell, shell.word("say.and_more", count=len(pressed["entries"]) - MOST_PUSHED_OUT))
     if pressed["entries"] and not pressed["fits"]:
         point(shell, shell.word("overflow.next_write_cold", chars=pressed["chars"]))
     shell.out.print(inside(Text(shell.word("overflow.then"))))

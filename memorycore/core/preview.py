@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from memorycore import answers_overflow, reply_overflow
+from memorycore import answers_overflow, messages, reply_overflow
 from memorycore.core.memory_core import MemoryCore
 from memorycore.core.overflow import ground_of, overflow
 from memorycore.core.rooms import Rooms, utc_now
@@ -86,6 +86,9 @@ def preview(
                     runs[name]["next_write"] = pushed[name]
                 if later := _later(rooms, tier, time.now):
                     runs[name]["later"] = later
+                if tier.look().looks_unmanaged:
+                    where = str(folder / tier.path.name)
+                    runs[name]["note"] = messages.text("note.headings", options.language, path=where)
             unusable = [
                 reply_overflow.run_over(
                     reply_overflow.Run(tier=rooms.tiers[name], problem=problem), options.language, dry_run=True

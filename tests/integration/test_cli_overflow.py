@@ -105,6 +105,14 @@ def test_a_preview_takes_the_limits_of_hermes_from_its_home(mc: CommandLine, tmp
         assert [(run["target"], run["limit"]) for run in runs] == [("memory", 1800)]
 
 
+def test_a_file_without_delimiters_is_said_to_be_one_entry(mc: CommandLine, tmp_path: Path) -> None:
+    notes = "# Rules\n\n" + "\n".join(f"- {rule}" for rule in RULES)
+    theirs = somebodys(tmp_path, [notes])
+    run = mc("overflow", "--dry-run", "--dir", str(theirs), "--json").answer["runs"][0]
+    assert "counts as one entry" in run["note"]
+    assert str(theirs / "MEMORY.md") in run["note"]
+
+
 def test_a_file_that_cannot_be_read_is_named_and_the_other_is_shown(mc: CommandLine, tmp_path: Path) -> None:
     theirs = somebodys(tmp_path, [DONE, *RULES])
     (theirs / "USER.md").write_bytes(b"caf\xe9")
