@@ -85,7 +85,9 @@ def _is_command(reading: Reading, hit: Hit) -> bool:
     if after[:1].isdigit() and reading.within(span, "past_verb", "completed", "ticket"):
         return False
     if reading.in_words:
-        if hit.word in reading.lexicon.list("noun_verb") and _has_finite_verb(reading, (hit.end, span[1])):
+        numbered = after[:1].isdigit()  # "tape 40 is missing"
+        maybe_noun = numbered or hit.word in reading.lexicon.list("noun_verb")
+        if maybe_noun and _has_finite_verb(reading, (hit.end, span[1])):
             return False
         return bool(reading.within(span, "condition")) or not _ends_with(reading, span, done)
     if reading.within(span, "must", "prohibit", "refrain", "ought"):
