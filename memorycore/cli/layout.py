@@ -52,11 +52,12 @@ def dim(shell: "Shell", line: str) -> None:
 
 
 def with_command(shell: "Shell", sentence: str) -> str:
-    """A sentence whose command begins a line where it would not end on the same one: it shall be copied whole."""
-    told, named, command = sentence.rpartition("memorycore ")
-    if not named or cell_len(sentence) <= shell.out.width:
+    """A sentence whose command begins a line where it would be broken: it shall be copied whole."""
+    told, named, rest = sentence.rpartition("memorycore ")
+    lines = Text(sentence).wrap(shell.out, shell.out.width)
+    if not named or any(f"{named}{rest}" in line.plain for line in lines):
         return sentence
-    return f"{told.rstrip()}\n{named}{command}"
+    return f"{told.rstrip()}\n{named}{rest}"
 
 
 def preview(text: str) -> str:
