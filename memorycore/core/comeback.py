@@ -1,7 +1,7 @@
 """Retired rules that a question means: they come back into the prompt."""
 
 import logging
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from memorycore.core.overflow import ground_of, leaving
@@ -17,31 +17,30 @@ from memorycore.hot.document import why_not_hot
 from memorycore.hot.tier import HotTier
 from memorycore.lifecycle import hot, retire, turn
 from memorycore.lifecycle.rows import Cause
-from memorycore.store import standing
+from memorycore.store import edges, standing
 
 _log = logging.getLogger(__name__)
 WAIT_MS = 250  # for another writer; a question does not wait longer
 STILL_COUNTS = 0.45  # of an earlier day that much weight is left a month later
 
 
-def come_back(rooms: Rooms, results: Sequence[Memory], strong: Collection[int], cause: Cause) -> frozenset[str]:
-    """Bring cold results of a question back into their files, as many as may and find room; their ids.
+def come_back(rooms: Rooms, meant: Sequence[Memory], cause: Cause) -> frozenset[str]:
+    """Bring cold memories that a question strongly means into their files, as many as may and find room; their ids.
 
-    One that is strongly meant (``strong`` holds row numbers) counts as a new rule does; one that was merely found comes
-    back where it weighs more than what it takes the room of. Nothing waits for it and nothing fails for it.
+    Nothing waits for it and nothing fails for it: what cannot come back now stays cold.
     """
     budget = rooms.options.budget
-    cold = [memory for memory in results if memory.residence != "hot" and memory.namespace == rooms.options.namespace]
+    cold = [memory for memory in meant if memory.residence != "hot" and memory.namespace == rooms.options.namespace]
     if not budget.enabled or not cold:
         return frozenset()
     with rooms.db.read() as c:
         known = standing.by_seq(c, rooms.options.namespace, [memory.seq for memory in cold])
+        stays = {memory.seq for memory in cold if edges.hands_off(c, memory, memory.norm_hash, now=rooms.clock())}
     wanted: dict[Target, list[tuple[Memory, float]]] = {}
     for memory in cold:
         stood = known.get(memory.seq)
-        if _may_return(rooms, memory, stood) and _belongs(rooms, memory, stood, is_meant=memory.seq in strong):
-            weight = _weight(rooms, memory, stood, is_meant=memory.seq in strong)
-            wanted.setdefault(memory.target, []).append((memory, weight))
+        if memory.seq not in stays and _may_return(rooms, memory, stood) and _belongs(rooms, memory, stood):
+            wanted.setdefault(memory.target, []).append((memory, _weight(rooms, memory, stood)))
     back: set[str] = set()
     for target, own in wanted.items():
         try:
@@ -51,12 +50,12 @@ def come_back(rooms: Rooms, results: Sequence[Memory], strong: Collection[int], 
     return frozenset(back)
 
 
-def _weight(rooms: Rooms, memory: Memory, known: Standing | None, *, is_meant: bool) -> float:
-    """What it weighs against the entries that may have to leave for it."""
+def _weight(rooms: Rooms, memory: Memory, known: Standing | None) -> float:
+    """What it weighs against the entries that may have to leave for it: as a new rule does, or more."""
     budget = rooms.options.budget
-    own = 0.0 if known is None else weight_now(known, rooms.clock(), half_life_days=budget.half_life_days)
+    own = NEW_WEIGHT if known is None else weight_now(known, rooms.clock(), half_life_days=budget.half_life_days)
     is_protected = bool(memory.protected) or memory.policy == "core"
-    return max(own, NEW_WEIGHT if is_meant else 0.0) * (budget.protected_times if is_protected else 1.0)
+    return max(own, NEW_WEIGHT) * (budget.protected_times if is_protected else 1.0)
 
 
 def _may_return(rooms: Rooms, memory: Memory, known: Standing | None) -> bool:
@@ -73,15 +72,12 @@ def _may_return(rooms: Rooms, memory: Memory, known: Standing | None) -> bool:
     return not why_not_hot(memory.content, limit=tier.limit)
 
 
-def _belongs(rooms: Rooms, memory: Memory, known: Standing | None, *, is_meant: bool) -> bool:
+def _belongs(rooms: Rooms, memory: Memory, known: Standing | None) -> bool:
     """Whether it belongs there: a rule that left the file or found no room in it, or a fact that is asked for often."""
-    came_by_use = known is not None and known.restored_at is not None
-    retired = memory.residence == "stub" or (known is not None and known.retired_at is not None)
-    if not is_meant:
-        return retired and (memory.policy in RULES or came_by_use)
     if memory.policy in RULES:
+        retired = memory.residence == "stub" or (known is not None and known.retired_at is not None)
         return retired or route(memory.content, importance=memory.importance, target=memory.target).route == "hot"
-    return came_by_use or _is_asked_for_again(rooms, memory, known)
+    return (known is not None and known.restored_at is not None) or _is_asked_for_again(rooms, memory, known)
 
 
 def _is_asked_for_again(rooms: Rooms, memory: Memory, known: Standing | None) -> bool:

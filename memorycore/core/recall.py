@@ -58,15 +58,16 @@ def recall(  # noqa: PLR0913 the question, and what shapes its answer
         found = memories.by_seq(c, [hit.seq for hit in result.hits], rooms.namespaces)
         waiting = vector_rows.waiting(c, rooms.namespaces)
     cause = rooms.cause(actor, "recall")
-    near = [found[hit.seq] for hit in result.hits if hit.seq in found and not hit.weak]
-    restored = come_back(rooms, near, result.strong, cause) if may_return else frozenset[str]()
+    meant = [found[hit.seq] for hit in result.hits if hit.seq in result.strong and hit.seq in found]
+    restored = come_back(rooms, meant, cause)
     if restored:
         with rooms.db.read() as c:
             found = memories.by_seq(c, found, rooms.namespaces)
     if noted and rooms.options.activity_log and query.strip():
         said = sanitise(query[:LONGEST_READ])
         asked = Query(text=said, at=rooms.clock(), source=source, session_id=request.viewer_session)
-        rooms.uses.note([hit.seq for hit in result.hits], asked)
+        telling = sum(not hit.weak for hit in result.hits)
+        rooms.uses.note([hit.seq for hit in result.hits], asked, telling=telling)
     beside = reply_recall.Beside(
         revived=revived,
         restored=restored,

@@ -46,11 +46,7 @@ def _log_rules(options: CoreOptions) -> LogRules | None:
     """What of questions may be kept; None: nothing."""
     if not options.activity_log:
         return None
-    budget = options.budget
-    return LogRules(
-        gate=intake.as_logged, days=budget.log_days, kb=budget.log_kb, recall_adds=budget.recall_adds,
-        half_life_days=budget.half_life_days,
-    )  # fmt: skip
+    return LogRules(gate=intake.as_logged, days=options.budget.log_days, kb=options.budget.log_kb)
 
 
 class Rooms:

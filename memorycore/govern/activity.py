@@ -19,7 +19,7 @@ from memorycore.errors import EmbeddingError
 from memorycore.govern import evidence
 from memorycore.search.vectors import residuals
 from memorycore.store import all_rows, only_row, progress, queries, standing, vectors
-from memorycore.store.memories import from_ms
+from memorycore.store.memories import from_ms, to_ms
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -78,7 +78,11 @@ class _Cursor:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Ground:
-    """What a scan starts from. ``said_again``: when somebody confirmed or edited an entry (seq) since the last one."""
+    """What a scan starts from.
+
+    ``said_again``: when somebody confirmed or edited an entry (seq) since the last one. ``results``: when an entry, or
+    one that left, was the result of a recall since then, and its best place, from 1.
+    """
 
     cursor: _Cursor
     queries: Sequence[Query]
@@ -86,6 +90,7 @@ class _Ground:
     texts: Sequence[str]
     said_again: Mapping[int, datetime]
     last_event: int
+    results: Mapping[int, tuple[datetime, int]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,6 +112,7 @@ class _Found:
     strong: dict[int, datetime] = field(default_factory=dict[int, datetime])
     weak: dict[int, datetime] = field(default_factory=dict[int, datetime])
     had: set[int] = field(default_factory=set[int])
+    results: Mapping[int, tuple[datetime, int]] = field(default_factory=dict[int, tuple[datetime, int]])
 
 
 def threshold(embedding: EmbeddingService, options: CoreOptions) -> float | None:
@@ -130,8 +136,8 @@ def scan(
     if not options.activity_log:
         return Scanned(rests=True)
     with db.read() as c:
-        ground = _ground(c, options.namespace)
-    if not ground.queries and ground.last_event == ground.cursor.event:
+        ground = _ground(c, options.namespace, has_model=embedding.calibration is not None)
+    if not ground.queries and not ground.results and ground.last_event == ground.cursor.event:
         return Scanned(threshold=threshold(embedding, options))
     asked = list(dict.fromkeys(asked_for(query.text) for query in ground.queries))
     answers = dict(zip(asked, embedding.queries(asked, timeout_s=timeout_s), strict=True)) if asked else {}
@@ -165,7 +171,7 @@ def _cursor(c: apsw.Connection, namespace: str) -> _Cursor:
     return _Cursor(**json.loads(value)) if value else _Cursor()
 
 
-def _ground(c: apsw.Connection, namespace: str) -> _Ground:
+def _ground(c: apsw.Connection, namespace: str, *, has_model: bool) -> _Ground:
     cursor = _cursor(c, namespace)
     (last,) = only_row(c, "newest_event")
     # The first scan of all looks at no line of the ledger: what weight an entry has by then has come from them.
@@ -178,7 +184,14 @@ def _ground(c: apsw.Connection, namespace: str) -> _Ground:
         texts=[str(text) for _, text in rows],
         said_again={int(seq): from_ms(at) or _NEVER for seq, at in all_rows(c, "said_again", lines)},
         last_event=last,
+        results=_results(c, namespace) if has_model else {},
     )
+
+
+def _results(c: apsw.Connection, namespace: str) -> dict[int, tuple[datetime, int]]:
+    since = to_ms(progress.of(c, namespace, SCAN).at) or 0
+    found = all_rows(c, "found_since", {"namespace": namespace, "since": since})
+    return {int(seq): (from_ms(at) or _NEVER, int(place)) for seq, at, place in found}
 
 
 def _readable(asked: Sequence[Query], answers: Answers, now: datetime, *, model_is_off: bool) -> int:
@@ -240,7 +253,7 @@ def _likeness(
 
 def _uses(ground: _Ground, done: int, means: _Means) -> _Found:
     """When each text was last used, by the questions that are read and, beyond them, by words that are new."""
-    found = _Found(strong=dict(ground.said_again))
+    found = _Found(strong=dict(ground.said_again), results=ground.results)
     for place, query in enumerate(ground.queries):
         text = asked_for(query.text)
         is_new = query.id > ground.cursor.by_words
@@ -261,13 +274,18 @@ def _note(times: dict[int, datetime], seqs: Sequence[int], at: datetime) -> None
 def _weigh(c: apsw.Connection, found: _Found, options: CoreOptions, now: datetime) -> None:
     """Give the texts their weight. What a question was noted at by a clock that ran ahead counts as now."""
     budget = options.budget
-    known = standing.by_seq(c, options.namespace, found.strong.keys() | found.weak.keys())
-    for seq in found.strong.keys() | found.weak.keys():
+    touched_ones = found.strong.keys() | found.weak.keys() | found.results.keys()
+    known = standing.by_seq(c, options.namespace, touched_ones)
+    for seq in touched_ones:
         stood = known.get(seq) or fresh(now, resident_days=options.resident_days)
         if seq in found.strong:
             adds = budget.strong_adds - (budget.weak_adds if seq in found.had else 0.0)
             at = _moment(found.strong[seq], stood.weighed_at, now)
             after = used(stood, at, adds=max(0.0, adds), half_life_days=budget.half_life_days)
+        elif seq in found.results:
+            at, place = found.results[seq]
+            at = _moment(at, stood.weighed_at, now)
+            after = used(stood, at, adds=budget.recall_adds / place, half_life_days=budget.half_life_days)
         else:
             after = brushed(stood, _moment(found.weak[seq], stood.touched_at, now), adds=budget.weak_adds)
         touched = _moment(after.touched_at, stood.touched_at, now)

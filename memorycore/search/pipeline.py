@@ -14,6 +14,7 @@ from memorycore.search.binned import strongly_meant
 from memorycore.search.likeness import Asked, Likeness, ask_model
 from memorycore.search.question import read_question
 from memorycore.search.request import SearchResult
+from memorycore.search.retired import with_a_rule
 from memorycore.search.rows import Rows
 from memorycore.search.same import looked_at, one_of_each
 from memorycore.search.strong import meant
@@ -124,7 +125,10 @@ def _answer(  # noqa: PLR0913 what one question is answered from
         c=c, question=asked.question, rows=rows, words=words, named=named, like=like, request=request, now=now,
         tuning=tuning,
     )  # fmt: skip
-    best = best_hits(sought, weigh(sought, chosen), most=looked_at(request.top_k))
+    weighed = weigh(sought, chosen)
+    best = best_hits(sought, weighed, most=looked_at(request.top_k))
     best = best[: request.top_k] if request.every_wording else one_of_each(sought, best, request.top_k)
+    if request.tells_strong:
+        best = with_a_rule(sought, weighed, best)
     hits = tuple(beside_their_opposites(sought, with_named(sought, best, allowed), allowed))
     return hits, meant(sought, hits) if request.tells_strong else frozenset[int]()

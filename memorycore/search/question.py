@@ -40,6 +40,7 @@ class Question:
         ids: Ids of memories that stand in it.
         years, months: The times that it names, as numbers.
         asks_time: It asks when or how long.
+        asks_for_a_fact: It is a question, and no task.
         pointed: The whole question as pointers are compared, if the mark of one stands in it; empty otherwise.
     """
 
@@ -52,6 +53,7 @@ class Question:
     years: frozenset[int] = frozenset()
     months: frozenset[int] = frozenset()
     asks_time: bool = False
+    asks_for_a_fact: bool = False
     pointed: str = ""
 
     def names(self) -> set[str]:
@@ -92,6 +94,7 @@ def read_question(text: str) -> Question:
         years=years,
         months=months,
         asks_time=bool(_patterns("asks").search(folded)),
+        asks_for_a_fact=bool(_patterns("asks", "questions").search(folded)),
         pointed="" if clean == given else key_of(given),
     )
 
@@ -114,8 +117,8 @@ def _times_named(folded: str) -> tuple[frozenset[int], frozenset[int]]:
 
 
 @cache
-def _patterns(name: str) -> re.Pattern[str]:
-    found: list[str] = tomllib.loads((_PLACE / "times.toml").read_text(encoding="utf-8"))[name]
+def _patterns(name: str, table: str = "times") -> re.Pattern[str]:
+    found: list[str] = tomllib.loads((_PLACE / f"{table}.toml").read_text(encoding="utf-8"))[name]
     return re.compile("|".join(f"(?:{pattern})" for pattern in found))
 
 

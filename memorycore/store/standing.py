@@ -1,18 +1,16 @@
 """How memories stand in the hot files. Functions take the open connection of a transaction."""
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import fields
-from datetime import datetime, timedelta
 
 import apsw
 
 from memorycore.domain.memory import Memory
-from memorycore.domain.retention import Standing, used
+from memorycore.domain.retention import Standing
 from memorycore.store.memories import from_ms, to_ms
 from memorycore.store.statements import all_rows, sql
 
-AN_HOUR = timedelta(hours=1)
 _TIMES = frozenset({"weighed_at", "touched_at", "resident_until", "retired_at", "restored_at"})
 _FIELDS = tuple(item.name for item in fields(Standing))
 
@@ -39,14 +37,3 @@ def _standing(values: Iterable[object]) -> Standing:
     named = dict(zip(_FIELDS, values, strict=True))
     named |= {name: from_ms(named[name]) for name in _TIMES}  # type: ignore[arg-type] integers, or nothing
     return Standing(**named)  # type: ignore[arg-type] the columns have the types of the fields
-
-
-def credit(
-    c: apsw.Connection, namespace: str, results: Mapping[int, tuple[datetime, float]], *, half_life_days: float
-) -> None:
-    """Give weight to rows that were results: by row when, and how much. Once an hour for each."""
-    for seq, stood in by_seq(c, namespace, results).items():
-        at, adds = results[seq]
-        if adds and at - stood.weighed_at >= AN_HOUR:
-            after = used(stood, at, adds=adds, half_life_days=half_life_days)
-            put(c, namespace, seq, after if adds == most else replace(after, touched_at=stood.touched_at))

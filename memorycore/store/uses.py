@@ -12,9 +12,9 @@ from datetime import datetime, timedelta
 import apsw
 
 from memorycore.errors import StoreError
-from memorycore.store import progress, queries, sessions, standing
+from memorycore.store import progress, queries, sessions
 from memorycore.store.database import Database
-from memorycore.store.memories import from_ms, to_ms
+from memorycore.store.memories import to_ms
 from memorycore.store.queries import Query
 from memorycore.store.statements import sql
 
@@ -25,24 +25,18 @@ SEEN_AGAIN_AFTER = timedelta(minutes=1)  # a session at work is noted no more of
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogRules:
-    """What of questions may be kept: behind ``gate``, for so many days, in so many kilobytes.
-
-    ``recall_adds``: the weight that a text of a hot file gets for being the first result, the second gets half of it,
-    the third a third; it halves every ``half_life_days``.
-    """
+    """What of questions may be kept: behind ``gate``, for so many days, in so many kilobytes."""
 
     gate: Callable[[str], str]
     days: float
     kb: int
-    recall_adds: float
-    half_life_days: float
 
 
 @dataclass(slots=True)
 class _Notes:
     """What is not written yet: answers, questions as they were asked and gated, sessions.
 
-    Of each answer (row, milliseconds, its place among the answers from 1).
+    Of each answer (row, milliseconds, its place among the answers from 1, twice that if it was hardly meant).
     """
 
     uses: list[tuple[int, int, int]] = field(default_factory=list[tuple[int, int, int]])
@@ -84,11 +78,14 @@ class Uses:
         self._kept = _Notes()
         self._seen: dict[str, datetime] = {}
 
-    def note(self, seqs: Sequence[int], question: Query | None = None) -> None:
-        """These rows were answers just now, and this was asked."""
+    def note(self, seqs: Sequence[int], question: Query | None = None, *, telling: int | None = None) -> None:
+        """These rows were answers just now, and this was asked. The first ``telling`` were surely meant."""
         now = to_ms(self._clock()) or 0
         with self._lock:
-            self._kept.uses += [(int(seq), now, place) for place, seq in enumerate(seqs, 1)]
+            most = len(seqs) if telling is None else telling
+            self._kept.uses += [
+                (int(seq), now, place if place <= most else 2 * place) for place, seq in enumerate(seqs, 1)
+            ]
             if question is not None and self._log is not None:
                 self._kept.questions.append(question)
             full = max(len(self._kept.uses), len(self._kept.questions) + len(self._kept.gated)) > MOST_KEPT
@@ -154,23 +151,11 @@ class Uses:
         behind_gate = [replace(query, text=self._log.gate(query.text)) for query in asked]
         return [query for query in behind_gate if query.text]
 
-    def _credit(self, c: apsw.Connection, uses: Sequence[tuple[int, int, int]], log: LogRules) -> None:
-        """Weight for what was found, by the best place that it had."""
-        best: dict[int, tuple[int, int]] = {}
-        for seq, at_ms, place in uses:
-            best[seq] = min(best.get(seq, (place, at_ms)), (place, at_ms))
-        found = {
-            seq: (from_ms(at_ms) or self._clock(), log.recall_adds / place) for seq, (place, at_ms) in best.items()
-        }
-        standing.credit(c, self._namespace, found, half_life_days=log.half_life_days)
-
     def _write(self, c: apsw.Connection, kept: _Notes) -> None:
         if kept.uses:
             c.execute(sql["insert_uses"], {"uses": json.dumps(kept.uses)})
         for session_id, at in kept.sessions.items():
             sessions.seen(c, self._namespace, session_id, at)
-        if self._log is not None and kept.uses:
-            self._credit(c, kept.uses, self._log)
         if not kept.gated or self._log is None:
             return
         # Another process may have erased a text since somebody asked for it here.

@@ -53,7 +53,7 @@ def with_budget(home: Home, **budget: object) -> Home:
     return home
 
 
-def test_a_question_about_a_rule_gives_it_weight_and_the_others_none(tmp_path: Path) -> None:
+def test_a_question_about_a_rule_gives_it_weight_and_the_others_hardly_any(tmp_path: Path) -> None:
     home = Home(tmp_path)
     with opened(home) as core:
         home.clock.forward(days=30)
@@ -62,7 +62,7 @@ def test_a_question_about_a_rule_gives_it_weight_and_the_others_none(tmp_path: P
         assert (found.queries, found.strong, found.weak, found.degraded, found.threshold) == (1, 1, 0, False, 0.5)
         assert of(core, RED).weight == pytest.approx(1.5)
         assert of(core, RED).weighed_at == of(core, RED).touched_at == home.clock.now
-        assert of(core, TEA) == replace(of(core, TEA), weight=1.0, weighed_at=START, touched_at=START)
+        assert 0.5 <= of(core, TEA).weight < 0.8, "it was a result too, and hardly meant"
 
 
 def test_each_question_is_read_once_and_a_rule_counts_once_a_scan(tmp_path: Path) -> None:

@@ -29,6 +29,9 @@ CREATE TABLE query_log (
 CREATE INDEX query_log_namespace ON query_log (namespace, id);
 CREATE INDEX query_log_at ON query_log (at);
 
+-- Which of the answers it was, the first one 1; twice that for one that was hardly meant.
+ALTER TABLE memory_use ADD COLUMN place INTEGER NOT NULL DEFAULT 1;
+
 -- How far a named piece of work has come, for one namespace.
 CREATE TABLE progress (
     namespace TEXT NOT NULL,

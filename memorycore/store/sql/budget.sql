@@ -91,6 +91,12 @@ WHERE namespace = :namespace AND at >= :since AND automatic = 1 AND undone_by IS
         OR action = 'moved' AND reason NOT LIKE 'pointer%' AND (facts ->> '$.to' <> 'hot' OR reason = 'restored_by_recall'))
 ORDER BY seq DESC;
 
+-- name: found_since
+-- Texts of hot files, and such as left one, that were results since then: when last, and their best place.
+SELECT u.memory_seq, max(u.used_at), min(u.place) FROM memory_use u
+JOIN hot_standing s ON s.memory_seq = u.memory_seq
+WHERE s.namespace = :namespace AND u.used_at > :since GROUP BY u.memory_seq;
+
 -- name: texts_in_files
 -- What stands in hot files, whole or as a pointer.
 SELECT seq, content FROM memory

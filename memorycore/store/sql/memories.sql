@@ -124,8 +124,8 @@ VALUES (:seq, :version, :content, :written_at, :replaced_at);
 SELECT version, content, written_at, replaced_at FROM revision WHERE memory_seq = :seq ORDER BY version;
 
 -- name: insert_uses (all namespaces: the rows were answers of a filtered search)
-INSERT INTO memory_use (memory_seq, used_at)
-SELECT value ->> 0, value ->> 1 FROM json_each(:uses) WHERE value ->> 0 IN (SELECT seq FROM memory);
+INSERT INTO memory_use (memory_seq, used_at, place)
+SELECT value ->> 0, value ->> 1, value ->> 2 FROM json_each(:uses) WHERE value ->> 0 IN (SELECT seq FROM memory);
 
 -- name: insert_text
 INSERT INTO memory_text (rowid, tokens) VALUES (:seq, :tokens);
