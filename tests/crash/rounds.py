@@ -7,6 +7,7 @@ import sys
 import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -69,25 +70,34 @@ class Rounds:
         return ended
 
     def _run_child(self, kill_at: int, said: int | None) -> None:
-        seen = 0
-        pure = tuple(str(Path(PACKAGE, name)) for name in self.pure)
-
-        def local(frame: FrameType, event: str, _: Any) -> Any:
-            nonlocal seen
-            if event == "line":
-                seen += 1
-                if seen == kill_at:
-                    os.kill(os.getpid(), signal.SIGKILL)
-            return local
-
-        def trace(frame: FrameType, event: str, _: Any) -> Any:
-            file = frame.f_code.co_filename
-            return local if file.startswith(PACKAGE) and not file.startswith(pure or ("\0",)) else None
-
         core = MemoryCore(Home(self.home).options, long_lived=False)
-        sys.settrace(trace)
-        self.act(core)
-        sys.settrace(None)
+        seen = die_at(kill_at, partial(self.act, core), pure=self.pure)
         if said is not None:
             os.write(said, str(seen).encode())
         os._exit(0)
+
+
+def die_at(kill_at: int, act: Callable[[], object], *, pure: tuple[str, ...] = ()) -> int:
+    """Do something in this process and kill it at the line of MemoryCore with this number; the lines, if it lives on.
+
+    Lines of the rooms in ``pure`` are not counted.
+    """
+    seen = 0
+    left_out = tuple(str(Path(PACKAGE, name)) for name in pure)
+
+    def local(frame: FrameType, event: str, _: Any) -> Any:
+        nonlocal seen
+        if event == "line":
+            seen += 1
+            if seen == kill_at:
+                os.kill(os.getpid(), signal.SIGKILL)
+        return local
+
+    def trace(frame: FrameType, event: str, _: Any) -> Any:
+        file = frame.f_code.co_filename
+        return local if file.startswith(PACKAGE) and not file.startswith(left_out or ("\0",)) else None
+
+    sys.settrace(trace)
+    act()
+    sys.settrace(None)
+    return seen
