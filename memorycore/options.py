@@ -39,8 +39,8 @@ class HotLimit:
 class Thresholds:
     """Marks of one hot file, all in code points.
 
-    Overflow starts at ``soft``, must succeed below ``hard``, aims at ``aim``; rules and pointers together stay
-    below ``rule_budget``.
+    Overflow starts at ``soft``, must succeed below ``hard``, aims at ``aim``; rules leave only down to
+    ``rule_budget``.
     """
 
     soft: int
@@ -95,7 +95,7 @@ class LlmOptions:
     key: str = field(default="", repr=False)
     timeout_s: float = 30.0
     compress: bool = True
-    ask_dormant: bool = True
+    ask_dormant: bool = False
 
     @property
     def active(self) -> bool:

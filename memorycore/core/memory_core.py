@@ -76,6 +76,8 @@ class MemoryCore:
         asked = second_look.ask_model(rooms, self._endpoint) if self._endpoint else False
         if self._endpoint and not asked:
             model_rounds.in_background(rooms, self._endpoint)
+        if rooms.background is not None:
+            overflow.tend(rooms)
         return bool(judged or asked)
 
     @classmethod
@@ -97,6 +99,9 @@ class MemoryCore:
         """End the background work and close the database. Nothing acknowledged depends on it."""
         if self._endpoint:
             self._endpoint.close()
+        if self.background:
+            self.rooms.uses.ended(self.rooms.uses.open_sessions())
+            overflow.tend(self.rooms, at_end=True)
         self.rooms.close()
 
     def __enter__(self) -> Self:

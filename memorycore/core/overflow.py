@@ -4,7 +4,10 @@ Everything is planned first (``govern.overflow``). What leaves, what comes back 
 write, which removes only what is still there unchanged.
 """
 
+import logging
+import time
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from datetime import timedelta
 
@@ -13,12 +16,12 @@ from memorycore.core import model_rounds
 from memorycore.core.rooms import Rooms
 from memorycore.core.tidy import merge_alike
 from memorycore.domain.memory import Memory, Target
-from memorycore.errors import HotFileError, MemoryCoreError
+from memorycore.errors import Conflict, HotFileError, MemoryCoreError, StoreError
 from memorycore.govern import activity
 from memorycore.govern.overflow.gather import entries_of
 from memorycore.govern.overflow.ladder import RULES, Entry
 from memorycore.govern.overflow.plan import Ground, Move, Plan, plan
-from memorycore.hot.document import DELIMITER
+from memorycore.hot.document import DELIMITER, size
 from memorycore.hot.tier import HotTier
 from memorycore.intake import Room
 from memorycore.lifecycle import retire, rows, turn
@@ -28,6 +31,9 @@ from memorycore.store import sessions
 
 ACTOR = "overflow"
 SCAN_S = 5.0  # nobody waits for it but who asked for a run
+SCAN_AT_END_S = 0.2
+TEND_EVERY_S = 600.0
+_log = logging.getLogger(__name__)
 
 
 def overflow(rooms: Rooms, target: Target | None = None, *, dry_run: bool = False) -> answers_overflow.Overflown:
@@ -38,6 +44,31 @@ def overflow(rooms: Rooms, target: Target | None = None, *, dry_run: bool = Fals
     if not dry_run:
         runs = _with_shorter_texts(rooms, runs)
     return reply_overflow.overflown(runs, scanned, rooms.options, dry_run=dry_run)
+
+
+def tend(rooms: Rooms, *, at_end: bool = False) -> None:
+    """What a process that lives long does now and then, and when it ends: read what was asked, and let go what may.
+
+    While a session runs, nothing leaves here; what its prompt holds leaves when it is over. Nothing waits for it.
+    """
+    now_s = time.monotonic()
+    if not at_end and now_s - rooms.tended_at < TEND_EVERY_S:
+        return
+    rooms.tended_at = now_s
+    try:
+        rooms.scan_activity(timeout_s=SCAN_AT_END_S if at_end else SCAN_S)
+        for tier in rooms.tiers.values():
+            _tend(rooms, tier)
+    except (StoreError, HotFileError, Conflict) as error:
+        _log.info("the hot files were not tended: %s", error.code)
+
+
+def _tend(rooms: Rooms, tier: HotTier) -> None:
+    contents = tier.look()
+    if not contents.exists or size(contents.entries) <= rooms.options.thresholds[tier.target].soft:
+        return
+    planned = plan(_entries(rooms, tier), ground_of(rooms, tier))
+    _act(rooms, tier, planned, replace(rooms.cause(ACTOR, "overflow"), automatic=True))
 
 
 def _with_shorter_texts(rooms: Rooms, runs: Sequence[reply_overflow.Run]) -> list[reply_overflow.Run]:
@@ -119,8 +150,8 @@ def _act(rooms: Rooms, tier: HotTier, planned: Plan, cause: Cause) -> Rearranged
 
 def _retype(rooms: Rooms, records: Sequence[Memory | None], cause: Cause) -> None:
     """An old record that was typed as a rule is one of something that was done."""
-    with rooms.db.write() as c:
-        for memory in records:
+    for memory in records:
+        with suppress(Conflict), rooms.db.write() as c:  # somebody is at it; the next run looks again
             if memory is not None:
                 now = turn.claim(c, memory, cause.at)
                 rows.revise(c, now, {"policy": "fact", "protected": ()}, replace(cause, reason="completed"))

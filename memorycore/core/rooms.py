@@ -1,5 +1,6 @@
 """What every verb works on: the store, the two hot files, the model, the time, and how they are kept in step."""
 
+import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
@@ -73,6 +74,7 @@ class Rooms:
         self.clock = clock
         self.new_id = new_id
         self._queued_for = ""
+        self.tended_at = time.monotonic()
         self.later = later
         self.db = open_database(options.data_dir)
         self.embedding = embedding or EmbeddingService(embed_choice(options))

@@ -48,11 +48,12 @@ def merge_alike(rooms: Rooms, tier: HotTier, ground: Ground, cause: Cause, *, dr
     if ground.in_session or size(tier.document().entries) <= ground.marks.aim:
         return []
     merged: list[Merged] = []
+    beside = {known.id for known in rooms.tiers.values()}  # what another folder has in its files nobody reads here
     for memory in _uncompared(rooms, tier):
         twin = ""
         for found in _alike(rooms, memory):
             other = found.kept if found.gone.id == memory.id else found.gone
-            if other.residence == "hot":
+            if other.residence == "hot" and other.hot_tier in beside:
                 if dry_run or _merge(rooms, found, cause):
                     merged.append(found)
             elif found.relation == "same" and other.residence == "cold":

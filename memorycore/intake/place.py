@@ -1,6 +1,7 @@
 """What is left to do in the hot files when the rows of a batch are committed: few writes, and nothing lost in any."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from memorycore.domain.memory import Memory, Target
@@ -48,6 +49,8 @@ def place(
     usage: Usage = {}
     failures: dict[Target, HotFileError] = {}
     for candidate, item in zip(candidates, recorded, strict=True):
+        with suppress(HotFileError):  # the change itself says what is wrong with the file
+            _make_way(db, tiers, item, cause, make_room)
         if item.leaving:
             _exchange(db, tiers, item, cause, usage, failures)
         elif item.rewording:
@@ -72,6 +75,22 @@ def place(
             _settle(item, hot_now=item.memory.id in placed)
     _stamp(tiers, recorded, cause)
     return usage, failures
+
+
+def _make_way(db: Database, tiers: Mapping[Target, HotTier], item: Recorded, cause: Cause, make_room: MakeRoom) -> None:
+    """Let others leave where a text takes the place of a shorter one, and the file has no room for the rest."""
+    begun = item.rewording or (item.begun if item.leaving else None)
+    if begun is None:
+        return
+    tier = tiers[item.memory.target]
+    going = [gone.memory for gone in item.leaving if gone.memory.target == tier.target] or [begun.memory]
+    content = str(item.changes["content"]) if item.rewording else begun.memory.content
+    if len(content) - sum(len(memory.content) for memory in going) <= tier.room():
+        return
+    room = make_room(tier.target, [replace(begun.memory, content=content)])
+    ids = {memory.id for memory in going}
+    leaving = [one for one in room.leaving if one.memory.id not in ids]
+    retire.rearrange(db, tier, leaving, [], cause, fold=room.fold)
 
 
 def _room(make_room: MakeRoom, target: Target, begun: Sequence[hot.Begun]) -> Room:

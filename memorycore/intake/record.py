@@ -11,7 +11,7 @@ from memorycore.domain.memory import WANTED_GONE, Memory, Target
 from memorycore.domain.routing import Reason
 from memorycore.domain.text import norm_hash
 from memorycore.errors import HotFileError
-from memorycore.hot.document import DELIMITER, size, why_not_hot
+from memorycore.hot.document import DELIMITER, why_not_hot
 from memorycore.hot.tier import HotTier
 from memorycore.intake.candidate import QUARANTINED, REJECTED, Candidate, known_before
 from memorycore.intake.judging import Decision, Judged, decide, holds, inherited, is_guarded
@@ -349,10 +349,10 @@ def _why_not_reworded(bench: Bench, old: Memory, content: str) -> str:
     if why := why_not_hot(content, limit=tier.limit):
         return "scanner" if why.startswith("scanner_") else why
     try:
-        room = tier.ceiling - size(tier.document().entries)
+        tier.document()
     except HotFileError:
         return "file_unusable"
-    return "" if len(content) <= len(old.content) + room else "no_room"
+    return "" if len(content) <= tier.ceiling else "no_room"  # room is made when the file is changed
 
 
 def _add(

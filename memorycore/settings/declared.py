@@ -228,7 +228,7 @@ class Settings:
     llm_key: str = setting("", "LLM_API_KEY", secret=True)
     llm_timeout_s: float = setting(30.0, "MEMORYCORE_LLM_TIMEOUT_S", read=number(0.1, 600))
     compress: bool = setting(True, "MEMORYCORE_COMPRESS", read=yes_or_no)  # noqa: FBT003 a default
-    ask_dormant: bool = setting(True, "MEMORYCORE_ASK_DORMANT", read=yes_or_no)  # noqa: FBT003 a default
+    ask_dormant: bool = setting(False, "MEMORYCORE_ASK_DORMANT", read=yes_or_no)  # noqa: FBT003 a default
 
     store_wait_ms: int = setting(150, "MEMORYCORE_STORE_WAIT_MS", read=whole(0, 60_000))
     lock_timeout_s: float = setting(2.0, "MEMORYCORE_LOCK_TIMEOUT_S", read=number(0.05, 600))

@@ -26,7 +26,6 @@ from memorycore.store.intents import How
 
 _WORTH_A_POINTER = 8  # code points that a pointer has to save
 _SHORTEST_POINTER = 16
-_FOLD_TIMES = 3  # a folded line may be so many times as long as a pointer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -334,8 +333,8 @@ def _fold(sheet: _Sheet) -> None:
 
 def _folded(sheet: _Sheet, gone: Sequence[str]) -> str:
     """The line for pointers that go, the newest first, and for those that it stood for before."""
-    longest = sheet.ground.budget.pointer_chars * _FOLD_TIMES
-    return pointer.fold([*reversed(gone), *([sheet.line] if sheet.line else [])], most=longest)
+    lines = [*reversed(gone), *([sheet.line] if sheet.line else [])]
+    return pointer.fold(lines, most=sheet.ground.budget.pointer_chars)
 
 
 def _signals(entry: Entry, ground: Ground) -> frozenset[Signal]:
