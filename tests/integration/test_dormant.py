@@ -34,7 +34,7 @@ def desk(tmp_path: Path) -> Generator[Desk]:
     home = Home(tmp_path)
     with stub(answering("yes")) as served:
         marks = Thresholds(soft=3_000, hard=4_000, aim=50, rule_budget=3_000)
-        llm = served.options(compress=False)
+        llm = served.options(compress=False, ask_dormant=True)
         home.options = replace(home.options, llm=llm, thresholds={"memory": marks, "user": marks})
         with home.core() as core:
             for number in range(4):
