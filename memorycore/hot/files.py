@@ -144,12 +144,15 @@ def change(  # noqa: PLR0913 a file, an edit, and how it is done
         Conflict: From the edit; the file is as it was.
         InvalidInput: An entry would not read back as itself; the file is as it was.
     """
+    safe: bytes | None = None
     if ahead and snapshots:
         with suppress(HotFileError):  # what is wrong is told under the lock
-            snapshot(path, read(path) or b"", folder=snapshots, now=now)
+            found = read(path) or b""
+            snapshot(path, found, folder=snapshots, now=now)
+            safe = found
     with locked(path, timeout_s=timeout_s):
         for _ in range(_ATTEMPTS):
-            written = _change_once(path, edit, snapshots=snapshots, now=now, normalise=normalise)
+            written = _change_once(path, edit, snapshots=snapshots, now=now, normalise=normalise, safe=safe)
             if written:
                 break
         else:
@@ -226,15 +229,21 @@ def prune_snapshots(
     return deleted
 
 
-def _change_once(path: Path, edit: Edit, *, snapshots: Path | None, now: datetime, normalise: bool) -> Written | None:
-    """One try, under the lock; None when somebody without it wrote between our look and our write."""
+def _change_once(  # noqa: PLR0913 a file, an edit, and how it is done
+    path: Path, edit: Edit, *, snapshots: Path | None, now: datetime, normalise: bool, safe: bytes | None
+) -> Written | None:
+    """One try, under the lock; None when somebody without it wrote between our look and our write.
+
+    ``safe``: bytes of which there is a snapshot already.
+    """
     before = look(path)
     edited = edit(before)
     if edited is None:
         return Written(before=before, after=before)
     data = render(edited.entries) if normalise or edited.entries != before.entries else before.data
     changed = data != before.data
-    kept = snapshot(path, before.data, folder=snapshots, now=now) if changed and snapshots else None
+    is_safe = not changed or before.data == safe
+    kept = None if is_safe or not snapshots else snapshot(path, before.data, folder=snapshots, now=now)
     sidecar = _merged(before, edited)
     sidecar_error = _write_sidecar(path, before, sidecar, snapshots=snapshots, now=now)
     if changed and not replace(path, data, expected=before.data, flush="bytes"):

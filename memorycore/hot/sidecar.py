@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal, cast, get_args
 
@@ -64,6 +65,7 @@ def sidecar_path(hot_file: Path) -> Path:
     return hot_file.with_suffix(".meta.json")
 
 
+@lru_cache(maxsize=4)  # a file is looked at again and again, under its lock too, and seldom changed
 def parse_sidecar(data: bytes) -> Sidecar:
     """Read version 1 or 2; what a newer version adds is kept as unknown fields.
 
