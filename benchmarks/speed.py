@@ -105,7 +105,9 @@ def recall_times(core: MemoryCore, count: int) -> tuple[list[float], float]:
         started = time.perf_counter()
         results = core.recall(text(number), top_k=5)["results"]
         times.append((time.perf_counter() - started) * 1_000)
-        itself += bool(results) and results[0].get("ref") == str(number)
+        # A text that contradicts the best one stands directly beside it, the newer one first: the score tells.
+        best = max(results, key=lambda result: float(result["score"]), default={})
+        itself += best.get("ref") == str(number)
     return times, itself / len(times)
 
 
