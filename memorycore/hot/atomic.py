@@ -10,6 +10,7 @@ import stat
 import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, Literal, TypeVar
 
@@ -78,45 +79,95 @@ def replace(
     new_mode: int = PRIVATE_FILE,
     flush: Flush = "all",
 ) -> bool:
-    """Put ``data`` in the place of a file, whole or not at all, and flush it to the disk.
+    """Put ``data`` in the place of a file, whole or not at all, and flush it to the disk: ``copied`` and ``put``.
 
-    A link stays a link and its target is replaced; mode and, where allowed, owner and group are kept. A new file gets
-    ``new_mode``. A file without write permission is refused, though the rename would succeed. ``flush``: with ``bytes``
-    a power loss leaves the old file or the new one, and ``flush_folder`` decides which; with ``nothing`` it may leave
-    none, which is for what can be made again.
+    ``flush``: with ``bytes`` a power loss leaves the old file or the new one, and ``flush_folder`` decides which; with
+    ``nothing`` it may leave none, which is for what can be made again.
+
+    Raises:
+        Unwritable: With path, reason and mode; the old file stands.
+    """
+    with copied(path, data, new_mode=new_mode, flush=flush != "nothing") as copy:
+        done = put(copy, expected=expected)
+    if flush == "all":
+        flush_folder(path)
+    return done
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Copy:
+    """New bytes beside the file whose name they will get. ``like``: that file, if there was one when they were written.
+
+    ``new_mode``: for a file that is new.
+    """
+
+    target: Path
+    temporary: Path
+    data: bytes
+    like: os.stat_result | None
+    new_mode: int
+
+
+@contextmanager
+def copied(path: Path, data: bytes, *, new_mode: int = PRIVATE_FILE, flush: bool = True) -> Generator[Copy, None, None]:
+    """Write a copy for ``put``, with mode and, where allowed, owner and group of the file. It goes if it is not put.
+
+    A link stays a link: the copy is for its target. A file without write permission is refused, though a rename would
+    succeed.
+
+    Raises:
+        Unwritable: With path, reason and mode. A file that is a mount point of its own cannot be replaced whole, so it
+            is refused too, by ``put``.
+    """
+    target = Path(os.path.realpath(path))
+    temporary = target.with_name(f".memorycore-{os.getpid()}-{secrets.token_hex(6)}.tmp")
+    try:
+        try:
+            found = _status(target)
+            if found:
+                _refuse_unless_writable(target, found)
+            _write_new(temporary, data, like=found, new_mode=new_mode, flush=flush)
+        except OSError as error:
+            raise unwritable(target, error) from error
+        yield Copy(target=target, temporary=temporary, data=data, like=found, new_mode=new_mode)
+    finally:
+        with suppress(OSError):
+            temporary.unlink()
+
+
+def put(copy: Copy, *, expected: bytes | None = None) -> bool:
+    """Give a copy the name of its file. ``flush_folder`` makes that last.
 
     Returns:
         False, with nothing replaced, when at the last moment the file does not hold ``expected``: somebody wrote
         without the lock. So it is when somebody writes in place at that very moment: what they wrote is put back.
 
     Raises:
-        Unwritable: With path, reason and mode; the old file stands. A file that is a mount point of its own cannot be
-            replaced whole, so it is refused too.
+        Unwritable: With path, reason and mode; the old file stands.
     """
-    target = Path(os.path.realpath(path))
-    temporary = target.with_name(f".memorycore-{os.getpid()}-{secrets.token_hex(6)}.tmp")
+    target, temporary, data = copy.target, copy.temporary, copy.data
     try:
         found = _status(target)
         if found:
             _refuse_unless_writable(target, found)
-        try:
-            _write_new(temporary, data, like=found, new_mode=new_mode, flush=flush != "nothing")
-            with _kept_open(target if expected is not None else None) as old:
-                if expected is not None and (read(target) or b"") != expected:
-                    return False
-                _patiently(lambda: temporary.replace(target))
-                late = expected if old is None else _settled(old, expected)
-            if late is not None and late != expected and read(target) == data:
-                _write_new(temporary, late, like=found, new_mode=new_mode)
-                _patiently(lambda: temporary.replace(target))
-        finally:
-            with suppress(OSError):
-                temporary.unlink()
+        if _access(found) != _access(copy.like):  # somebody changed that meanwhile
+            temporary.unlink()
+            _write_new(temporary, data, like=found, new_mode=copy.new_mode)
+        with _kept_open(target if expected is not None else None) as old:
+            if expected is not None and (read(target) or b"") != expected:
+                return False
+            _patiently(lambda: temporary.replace(target))
+            late = expected if old is None else _settled(old, expected)
+        if late is not None and late != expected and read(target) == data:
+            _write_new(temporary, late, like=found, new_mode=copy.new_mode)
+            _patiently(lambda: temporary.replace(target))
     except OSError as error:
         raise unwritable(target, error) from error
-    if flush == "all":
-        flush_folder(path)
     return late == expected
+
+
+def _access(found: os.stat_result | None) -> tuple[int, int, int] | None:
+    return found and (found.st_mode, found.st_uid, found.st_gid)
 
 
 @contextmanager

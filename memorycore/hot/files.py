@@ -8,15 +8,26 @@ import hashlib
 import re
 import stat
 from collections.abc import Callable, Mapping
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from dataclasses import replace as with_changes
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from memorycore.domain.text import entry_hash
-from memorycore.errors import HotFileError, Unreadable, Unwritable
-from memorycore.hot.atomic import LOCK_TIMEOUT_S, PRIVATE_FILE, flush_folder, locked, read, replace, unwritable
+from memorycore.errors import HotFileError, MemoryCoreError, Unreadable, Unwritable
+from memorycore.hot.atomic import (
+    LOCK_TIMEOUT_S,
+    PRIVATE_FILE,
+    Copy,
+    copied,
+    flush_folder,
+    locked,
+    put,
+    read,
+    replace,
+    unwritable,
+)
 from memorycore.hot.document import Document, parse, render
 from memorycore.hot.sidecar import EntryMeta, Sidecar, parse_sidecar, render_sidecar, sidecar_path
 from memorycore.store.folders import make_private
@@ -135,8 +146,8 @@ def change(  # noqa: PLR0913 a file, an edit, and how it is done
     folder ``snapshots``, sidecar with the keys of the old and the new entries, file, read back, unlock, read again.
     When the entries stay the same their bytes do, however odd, unless ``normalise`` asks for the canonical form.
 
-    ``ahead``: the bytes are snapshotted before the lock is taken, if they are new, so that nobody waits for the disk
-    meanwhile. That is for edits that will change something.
+    ``ahead``: the edit is made before the lock is taken, snapshot and new bytes go to the disk, and under the lock
+    the file only gets them, if it is as it was: nobody waits for a disk meanwhile. Else the edit is asked again.
 
     Raises:
         LockTimeout, Unreadable, Undecodable, Unwritable: The file is as it was, or as somebody leaves it who keeps
@@ -144,19 +155,16 @@ def change(  # noqa: PLR0913 a file, an edit, and how it is done
         Conflict: From the edit; the file is as it was.
         InvalidInput: An entry would not read back as itself; the file is as it was.
     """
-    safe: bytes | None = None
-    if ahead and snapshots:
-        with suppress(HotFileError):  # what is wrong is told under the lock
-            found = read(path) or b""
-            snapshot(path, found, folder=snapshots, now=now)
-            safe = found
-    with locked(path, timeout_s=timeout_s):
-        for _ in range(_ATTEMPTS):
-            written = _change_once(path, edit, snapshots=snapshots, now=now, normalise=normalise, safe=safe)
-            if written:
-                break
-        else:
-            raise Unwritable(path=str(path), why="written_without_lock", mode="-")
+    with ExitStack() as copies:
+        planned = _plan_ahead(path, edit, snapshots, now, copies) if ahead else None
+        with locked(path, timeout_s=timeout_s):
+            for _ in range(_ATTEMPTS):
+                written = _change_once(path, edit, planned, snapshots=snapshots, now=now, normalise=normalise)
+                if written:
+                    break
+                planned = None
+            else:
+                raise Unwritable(path=str(path), why="written_without_lock", mode="-")
     if written.changed:
         flush_folder(path)
     if snapshots and written.changed:
@@ -229,32 +237,71 @@ def prune_snapshots(
     return deleted
 
 
-def _change_once(  # noqa: PLR0913 a file, an edit, and how it is done
-    path: Path, edit: Edit, *, snapshots: Path | None, now: datetime, normalise: bool, safe: bytes | None
-) -> Written | None:
-    """One try, under the lock; None when somebody without it wrote between our look and our write.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Planned:
+    """What becomes of a file. ``copy``: its new bytes are on the disk already, and so is a snapshot of the old ones."""
 
-    ``safe``: bytes of which there is a snapshot already.
-    """
-    before = look(path)
+    before: Contents
+    data: bytes
+    sidecar: Sidecar
+    sidecar_data: bytes
+    copy: Copy | None = None
+
+    @property
+    def changed(self) -> bool:
+        return self.data != self.before.data
+
+
+def _plan(before: Contents, edit: Edit, *, normalise: bool) -> _Planned | None:
     edited = edit(before)
     if edited is None:
-        return Written(before=before, after=before)
+        return None
     data = render(edited.entries) if normalise or edited.entries != before.entries else before.data
-    changed = data != before.data
-    is_safe = not changed or before.data == safe
-    kept = None if is_safe or not snapshots else snapshot(path, before.data, folder=snapshots, now=now)
     sidecar = _merged(before, edited)
-    sidecar_error = _write_sidecar(path, before, sidecar, snapshots=snapshots, now=now)
-    if changed and not replace(path, data, expected=before.data, flush="bytes"):
+    return _Planned(before=before, data=data, sidecar=sidecar, sidecar_data=render_sidecar(sidecar))
+
+
+def _plan_ahead(path: Path, edit: Edit, snapshots: Path | None, now: datetime, copies: ExitStack) -> _Planned | None:
+    """What is wrong is told under the lock."""
+    with suppress(MemoryCoreError):
+        planned = _plan(look(path), edit, normalise=False)
+        if planned is None or not planned.changed:
+            return planned
+        if snapshots:
+            snapshot(path, planned.before.data, folder=snapshots, now=now)
+        return with_changes(planned, copy=copies.enter_context(copied(path, planned.data)))
+    return None
+
+
+def _change_once(
+    path: Path, edit: Edit, planned: _Planned | None, *, snapshots: Path | None, now: datetime, normalise: bool
+) -> Written | None:
+    """One try, under the lock; None when somebody without it wrote between our look and our write."""
+    before = look(path)
+    if planned is None or planned.before != before:
+        planned = _plan(before, edit, normalise=normalise)
+    if planned is None:
+        return Written(before=before, after=before)
+    kept = None
+    if snapshots and planned.changed and planned.copy is None:
+        kept = snapshot(path, before.data, folder=snapshots, now=now)
+    sidecar_error = _write_sidecar(path, planned, snapshots=snapshots, now=now)
+    if planned.copy is not None:
+        done = put(planned.copy, expected=before.data)
+    else:
+        done = not planned.changed or replace(path, planned.data, expected=before.data, flush="bytes")
+    if not done:
         return None
     return Written(
         before=before,
         after=Contents(
-            data=data, exists=before.exists or changed, document=parse(data, path=str(path)), sidecar=sidecar
+            data=planned.data,
+            exists=before.exists or planned.changed,
+            document=parse(planned.data, path=str(path)),
+            sidecar=planned.sidecar,
         ),
-        changed=changed,
-        overtaken=not _holds(path, data),
+        changed=planned.changed,
+        overtaken=not _holds(path, planned.data),
         snapshot=kept,
         sidecar_error=sidecar_error,
     )
@@ -268,18 +315,17 @@ def _merged(before: Contents, edited: Edited) -> Sidecar:
     return Sidecar(entries=entries, extra=before.sidecar.extra)
 
 
-def _write_sidecar(
-    path: Path, before: Contents, sidecar: Sidecar, *, snapshots: Path | None, now: datetime
-) -> HotFileError | None:
+def _write_sidecar(path: Path, planned: _Planned, *, snapshots: Path | None, now: datetime) -> HotFileError | None:
     """Write it if it changed. It never blocks the entries: an error is handed back."""
-    if sidecar == before.sidecar:
+    known = planned.before.sidecar
+    if planned.sidecar == known:
         return None
     target = sidecar_path(path)
     try:
-        if before.sidecar.damaged and snapshots:
+        if known.damaged and snapshots:
             snapshot(target, read(target) or b"", folder=snapshots, now=now)
         # Without a flush: it can be made again from the rows, and whoever waits for the lock waits for the disk.
-        replace(target, render_sidecar(sidecar), new_mode=_file_mode(path), flush="nothing")
+        replace(target, planned.sidecar_data, new_mode=_file_mode(path), flush="nothing")
     except HotFileError as error:
         return error
     return None

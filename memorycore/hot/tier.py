@@ -5,7 +5,7 @@ Nothing here touches the database. Every change re-reads the file under its lock
 
 import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
@@ -17,7 +17,7 @@ from memorycore.domain.retention import NEW_WEIGHT, Standing
 from memorycore.domain.text import entry_hash
 from memorycore.errors import Conflict, HotFileError, InvalidInput, Unwritable
 from memorycore.hot import files
-from memorycore.hot.arrange import Comes, Leaves, Wish, arrange, without_stale
+from memorycore.hot.arrange import Arranged, Comes, Leaves, Wish, arrange, without_stale
 from memorycore.hot.atomic import why_not_writable
 from memorycore.hot.document import DELIMITER, Document, size
 from memorycore.hot.files import Contents, Edited
@@ -164,11 +164,11 @@ class HotTier:
         )
         after = {turn.text: turn for turn in turns if turn.text is not None}
         left, pointed = set[str](), set[str]()
+        done = Arranged(entries=[])
 
         def edit(contents: Contents) -> Edited | None:
+            nonlocal done  # what was asked for last is what was written
             done = arrange(contents.entries, wish)
-            left.update(done.left)
-            pointed.update(done.pointed)
             if (entries := tuple(done.entries)) == contents.entries:
                 return None
             came = set(entries).difference(contents.entries)
@@ -182,7 +182,11 @@ class HotTier:
                 metas[entry_hash(fold)] = nobodys(now)
             return Edited(entries=entries, metas=metas)
 
-        written = self._change(edit, now, again=3)
+        def note() -> None:
+            left.update(done.left)
+            pointed.update(done.pointed)
+
+        written = self._change(edit, now, again=3, then=note)
         still_there = {turn.memory.id for turn in turns if turn.text in written.present}
         return Turned(written=written, left=frozenset(left), pointed=frozenset(pointed & still_there))
 
@@ -281,7 +285,7 @@ class HotTier:
             return Edited(entries=contents.entries, metas=metas) if stale else None
 
         with suppress(HotFileError):
-            files.change(self.path, edit, snapshots=self.snapshots, now=now, timeout_s=STAMP_TIMEOUT_S)
+            files.change(self.path, edit, snapshots=self.snapshots, now=now, timeout_s=STAMP_TIMEOUT_S, ahead=True)
 
     def _metas_of(self, beside: Beside, contents: Contents, now: datetime) -> dict[str, EntryMeta]:
         """What the sidecar shall say of entries that stand in the file and of which the rows are known."""
@@ -333,12 +337,18 @@ class HotTier:
             session_id=memory.session_id or None,
         )
 
-    def _change(self, edit: files.Edit, now: datetime, *, again: int = 0) -> Written:
-        """``again``: how often an edit that may be repeated is put on top of what a writer without the lock left."""
+    def _change(
+        self, edit: files.Edit, now: datetime, *, again: int = 0, then: Callable[[], None] = lambda: None
+    ) -> Written:
+        """``again``: how often an edit that may be repeated is put on top of what a writer without the lock left.
+
+        ``then`` is called after each time.
+        """
         while True:
             written = files.change(
                 self.path, edit, snapshots=self.snapshots, now=now, timeout_s=self.lock_timeout_s, ahead=True
             )
+            then()
             if not (written.overtaken and again):
                 break
             again -= 1

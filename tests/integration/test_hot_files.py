@@ -128,6 +128,43 @@ def test_an_edit_sees_what_stands_there_now(path: Path) -> None:
     assert len(written.before.entries) == 3
 
 
+@posix_only
+def test_a_change_that_is_ready_before_the_lock_is_made_again_when_somebody_was_faster(
+    tmp_path: Path, path: Path
+) -> None:
+    asked: list[int] = []
+
+    def edit(found: Contents) -> Edited:
+        asked.append(len(found.entries))
+        if len(asked) == 1:
+            add(path, "Faster.")
+            path.chmod(0o640)
+        return adding("New.")(found)
+
+    written = change(path, edit, snapshots=tmp_path / "kept", now=NOW, ahead=True)
+    assert asked == [2, 3]
+    assert look(path).entries == ("One.", "第二条", "Faster.", "New.")
+    assert (mode(path), written.overtaken, leftovers(path)) == (0o640, False, [])
+
+
+def test_a_change_that_is_ready_asks_once_keeps_what_stood_there_and_gives_up_as_others_do(
+    tmp_path: Path, path: Path
+) -> None:
+    before, kept = path.read_bytes(), tmp_path / "kept"
+    asked: list[int] = []
+
+    def edit(found: Contents) -> Edited:
+        asked.append(len(found.entries))
+        return adding("New.")(found)
+
+    change(path, edit, snapshots=kept, now=NOW, ahead=True)
+    assert (asked, [item.read_bytes() for item in kept.iterdir()]) == ([2], [before])
+    after = path.read_bytes()
+    with pytest.raises(InvalidInput):
+        change(path, adding("no\n§\nentry"), snapshots=kept, now=NOW, ahead=True)
+    assert (path.read_bytes(), leftovers(path)) == (after, [])
+
+
 def test_an_older_file_of_the_same_length_is_noticed(path: Path) -> None:
     add(path, "New.")
     before = path.stat()
