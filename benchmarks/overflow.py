@@ -37,8 +37,7 @@ FULL = 5_000
 SIZES = (23, 60, 110, 220)
 QUESTIONS = 20
 STORES = 60
-FILLER = ("with", "care", "and", "in", "the", "order", "of", "list", "that", "hangs", "hall", "beside", "door", "office")
-)
+FILLER = ("with", "care", "and", "in", "the", "order", "of", "list", "that", "hangs", "beside", "door", "office")
 
 
 @dataclass(frozen=True, kw_only=True)
