@@ -12,7 +12,7 @@ from memorycore.govern.activity import Scanned
 from memorycore.govern.overflow.forecast import Coming
 from memorycore.govern.overflow.ladder import Entry
 from memorycore.govern.overflow.plan import Move, Plan
-from memorycore.hot.document import DELIMITER
+from memorycore.hot.document import DELIMITER, size
 from memorycore.hot.tier import HotTier
 from memorycore.lifecycle.retire import Rearranged
 from memorycore.options import CoreOptions, Language
@@ -23,13 +23,15 @@ _TO = {"stub": "pointer", "cold": "cold", "bin": "bin"}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
-    """One run over one file, as it was planned and done. ``merged``: what left for another entry, and that one.
+    """One run over one file, as it was planned and done.
 
-    ``shortened``: memories before and after, where a language model said them in fewer words; ``refused``: how often
-    it was not taken at its word; ``usage``: of the file after that.
+    ``found``: its entries before, ``entries``: those that the plan is about. ``merged``: what left for another entry,
+    and that one. ``shortened``: memories before and after, where a language model said them in fewer words;
+    ``refused``: how often it was not taken at its word; ``usage``: of the file after that.
     """
 
     tier: HotTier
+    found: Sequence[Entry] = ()
     entries: Sequence[Entry] = ()
     plan: Plan = field(default_factory=Plan)
     merged: Sequence[tuple[Memory, Memory, str]] = ()
@@ -79,13 +81,14 @@ def run_over(run: Run, language: Language, *, dry_run: bool) -> OverflowRun:
     shorter = [_shorter(before, after, language) for before, after in run.shortened]
     limit = run.tier.limit
     usage = run.usage or (run.done.usage if run.done else "")
+    before = size([entry.text for entry in run.found])
     after = int(usage.partition("/")[0]) if usage else planned.after
     answer: OverflowRun = {
         "target": run.tier.target,
         "limit": limit,
-        "chars_before": planned.before,
+        "chars_before": before,
         "chars_after": after,
-        "usage_before": f"{100 * planned.before // limit}%",
+        "usage_before": f"{100 * before // limit}%",
         "usage_after": f"{100 * after // limit}%",
         "pressure": planned.pressure,
         "target_reached": planned.aim_reached,
@@ -107,8 +110,9 @@ def run_over(run: Run, language: Language, *, dry_run: bool) -> OverflowRun:
         answer["deferred"] = [left(move, language) for move in planned.deferred]
     if run.problem is not None:
         answer["problem"] = messages.error_text(run.problem, language)
-    if dry_run and moves:
-        answer["diff"] = diff(run)
+    if dry_run:
+        if moves or merged:
+            answer["diff"] = diff(run)
     elif moves or merged or shorter:
         answer["undo"] = f"memorycore undo --run {run.run}"
     return answer
@@ -185,8 +189,8 @@ def _preview(text: str) -> str:
 def diff(run: Run) -> str:
     """The file before and after, as a unified diff of its entries; what is masked in the store is masked in it."""
     name = run.tier.path.name
-    hidden = {entry.text: entry.memory.content for entry in run.entries if entry.memory and entry.is_hidden}
-    before = DELIMITER.join(hidden.get(entry.text, entry.text) for entry in run.entries)
+    hidden = {entry.text: entry.memory.content for entry in run.found if entry.memory and entry.is_hidden}
+    before = DELIMITER.join(hidden.get(entry.text, entry.text) for entry in run.found)
     after = DELIMITER.join(hidden.get(text, text) for text in run.plan.texts_after(run.entries))
     lines = difflib.unified_diff(before.splitlines(), after.splitlines(), f"a/{name}", f"b/{name}", n=1, lineterm="")
     return "\n".join(lines)

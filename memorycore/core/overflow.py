@@ -14,7 +14,7 @@ from datetime import timedelta
 from memorycore import answers_overflow, reply_overflow
 from memorycore.core import model_rounds
 from memorycore.core.rooms import Rooms
-from memorycore.core.tidy import merge_alike
+from memorycore.core.tidy import Merged, merge_alike
 from memorycore.domain.memory import Memory, Target
 from memorycore.errors import Conflict, HotFileError, MemoryCoreError, StoreError
 from memorycore.govern import activity
@@ -123,14 +123,15 @@ def _run(rooms: Rooms, tier: HotTier, *, dry_run: bool) -> reply_overflow.Run:
     cause = replace(rooms.cause(ACTOR, "overflow"), automatic=True)
     ground = ground_of(rooms, tier)
     try:
+        found = _entries(rooms, tier)
         merged = merge_alike(rooms, tier, ground, cause, dry_run=dry_run)
-        entries = _entries(rooms, tier)
+        entries = _without(found, merged) if dry_run else _entries(rooms, tier)
         planned = plan(entries, ground)
         done = None if dry_run else _act(rooms, tier, planned, cause)
     except HotFileError as error:
         return reply_overflow.Run(tier=tier, problem=error)
     return reply_overflow.Run(
-        tier=tier, entries=entries, plan=planned,
+        tier=tier, found=found, entries=entries, plan=planned,
         merged=[(one.gone, one.kept, one.relation) for one in merged], done=done, run=cause.run,
         errors=0 if done is None else _unverified(rooms, tier, planned, done),
     )  # fmt: skip
@@ -139,6 +140,12 @@ def _run(rooms: Rooms, tier: HotTier, *, dry_run: bool) -> reply_overflow.Run:
 def _entries(rooms: Rooms, tier: HotTier) -> list[Entry]:
     with rooms.db.read() as c:
         return entries_of(c, tier, tier.document().entries, rooms.options, rooms.clock())
+
+
+def _without(entries: Sequence[Entry], merged: Sequence[Merged]) -> list[Entry]:
+    """The entries that a trial leaves: one of two that say the same is gone by then."""
+    gone = {one.gone.id for one in merged}
+    return [entry for entry in entries if entry.memory is None or entry.memory.id not in gone]
 
 
 def _act(rooms: Rooms, tier: HotTier, planned: Plan, cause: Cause) -> Rearranged | None:

@@ -5,6 +5,7 @@ each wording, some entries a run.
 """
 
 import logging
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 
 from memorycore.core.relate import relate
@@ -39,28 +40,34 @@ class Merged:
 def merge_alike(rooms: Rooms, tier: HotTier, ground: Ground, cause: Cause, *, dry_run: bool) -> list[Merged]:
     """Compare entries that nobody compared yet, while the file is fuller than its aim; what was or would be merged.
 
-    Two entries of the file are merged at once. An equal memory in the cold tier is only remembered as the twin of an
-    entry: whether that leaves is the plan's to say.
+    Two entries are merged at once, where the one that goes stands in this file: the other file may have room enough. An
+    equal memory in the cold tier is only remembered as the twin of an entry: whether that leaves is the plan's to say.
 
     Raises:
         HotFileError: The file cannot be read now.
     """
     if ground.in_session or size(tier.document().entries) <= ground.marks.aim:
         return []
-    merged: list[Merged] = []
+    merged: dict[str, Merged] = {}
     beside = {known.id for known in rooms.tiers.values()}  # what another folder has in its files nobody reads here
     for memory in _uncompared(rooms, tier):
         twin = ""
         for found in _alike(rooms, memory):
             other = found.kept if found.gone.id == memory.id else found.gone
             if other.residence == "hot" and other.hot_tier in beside:
-                if dry_run or _merge(rooms, found, cause):
-                    merged.append(found)
+                if _may_go(found, tier, beside, merged) and (dry_run or _merge(rooms, found, cause)):
+                    merged[found.gone.id] = found
             elif found.relation == "same" and other.residence == "cold":
                 twin = other.id
         if not dry_run:
             _remember(rooms, tier, memory, twin)
-    return merged
+    return list(merged.values())
+
+
+def _may_go(found: Merged, tier: HotTier, beside: Collection[int], merged: Mapping[str, Merged]) -> bool:
+    """Whether it is for this run to take one of the two out of the file."""
+    is_done = bool(merged.keys() & {found.gone.id, found.kept.id})
+    return found.gone.hot_tier == tier.id and not is_done and not is_for_a_person(found.gone, beside)
 
 
 def _uncompared(rooms: Rooms, tier: HotTier) -> list[Memory]:
@@ -110,9 +117,6 @@ def _scouted(rooms: Rooms, memory: Memory) -> Scouted:
 
 
 def _merge(rooms: Rooms, found: Merged, cause: Cause) -> bool:
-    own = {tier.id for tier in rooms.tiers.values()}
-    if is_for_a_person(found.gone, own):
-        return False
     old, new = sorted((found.gone, found.kept), key=lambda memory: memory.seq)
     evidence = ({"code": "overflow", "old": "", "new": ""},)
     try:

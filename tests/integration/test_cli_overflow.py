@@ -71,6 +71,24 @@ def test_a_dry_run_changes_nothing_and_shows_a_diff(mc: CommandLine) -> None:
     assert state_of(mc.hot) == before
 
 
+def test_a_text_in_both_files_leaves_the_full_one_as_the_trial_said(mc: CommandLine) -> None:
+    rounded, red = "Always round prices to whole cents.", "Never deploy the catalog on Fridays."
+    other = mc.write_hot("MEMORY.md", f"{rounded}\n§\n{red}".encode())
+    file = mc.write_hot("USER.md", "\n§\n".join([red, *RULES[:3], rounded]).encode())
+    small = {"MEMORYCORE_CHAR_LIMIT_USER": "400"}
+    trial, run = (mc("overflow", *how, "--json", **small).answer["runs"] for how in (["--dry-run"], []))
+    assert [(one["chars_before"], one["chars_after"], one["deleted"], one["merged"]) for one in trial] == [
+        (one["chars_before"], one["chars_after"], one["deleted"], one["merged"]) for one in run
+    ]
+    assert trial[1]["entries"][0]["text"] == rounded
+    assert f"-{rounded}" in trial[1]["diff"]
+    assert "undo" not in trial[1]
+    assert not run[0]["entries"]
+    assert run[1]["chars_before"] - run[1]["chars_after"] > len(rounded)
+    assert (rounded in other.read_text(encoding="utf-8"), rounded in file.read_text(encoding="utf-8")) == (True, False)
+    assert red in file.read_text(encoding="utf-8")  # a red line goes only by somebody's word
+
+
 def test_a_preview_of_a_folder_writes_neither_there_nor_at_home(mc: CommandLine, tmp_path: Path) -> None:
     theirs = somebodys(tmp_path, [DONE, *RULES])
     somebodys(tmp_path, ["I prefer short answers."], "USER.md")
