@@ -106,8 +106,8 @@ def recall_times(core: MemoryCore, count: int) -> tuple[list[float], float]:
         results = core.recall(text(number), top_k=5)["results"]
         times.append((time.perf_counter() - started) * 1_000)
         # A text that contradicts the best one stands directly beside it, the newer one first: the score tells.
-        best = max(results, key=lambda result: float(result["score"]), default={})
-        itself += best.get("ref") == str(number)
+        best = max(results, key=lambda result: result["score"], default=None)
+        itself += best is not None and best.get("ref") == str(number)
     return times, itself / len(times)
 
 
