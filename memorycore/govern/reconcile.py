@@ -361,11 +361,14 @@ def _take_in(c: apsw.Connection, tier: HotTier, memory: Memory, kept: Shown, cau
 
 
 def _cold_memory(c: apsw.Connection, tier: HotTier, text: str) -> Memory | None:
-    """The memory outside the hot files that has this text already, by its compared form."""
+    """The memory outside the hot files that has this text already, by its compared form.
+
+    Not one of which a pointer stands in another file: that pointer would stand for nothing then.
+    """
     same = memories.select(
         c, "all_active_by_norm_hash", namespaces=json.dumps([tier.namespace]), norm_hash=norm_hash(text)
     )
-    cold = [memory for memory in same if memory.residence != "hot"]
+    cold = [one for one in same if one.residence == "cold" or (one.residence == "stub" and one.hot_tier == tier.id)]
     return next((memory for memory in cold if memory.content == text), cold[0] if cold else None)
 
 

@@ -129,6 +129,17 @@ def test_the_text_itself_in_the_file_is_the_memory_hot_again(home: Home, core: M
     assert home.entries() == [rule(1).content, RULE, rule(2).content, rule(3).content]
 
 
+def test_the_text_itself_in_the_other_file_leaves_the_pointer_its_memory(home: Home, core: MemoryCore) -> None:
+    memory = named(core, RULE)
+    home.user_file.write_text(RULE, encoding="utf-8")
+    core.touch()
+    with core.db.read() as c:
+        assert memories.by_id(c, memory.id, core.namespaces) == memory
+    assert [row["text"] for row in core.audit("user")["targets"][0]["rows"] if row["id"]] == [RULE]
+    assert home.entries() == [rule(1).content, POINTER, rule(2).content]
+    settled(home, core)
+
+
 def test_pointers_in_another_order_are_the_same_pointers(home: Home, core: MemoryCore) -> None:
     retire_one(core, rule(1).content, "[recall] release")
     home.write_memory_file(rule(2).content, POINTER, "[recall] release")
