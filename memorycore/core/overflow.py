@@ -89,7 +89,7 @@ def room_for(rooms: Rooms, target: Target, coming: Sequence[Memory]) -> Room:
     with rooms.db.read() as c:
         entries = entries_of(c, tier, tier.document().entries, rooms.options, now)
     planned = plan(entries, ground_of(rooms, tier, coming))
-    return Room(leaving=tuple(map(leaving, planned.moves)), fold=planned.fold)
+    return Room(leaving=tuple(map(leaving, planned.moves)), fold=planned.fold, fits=planned.fits)
 
 
 def ground_of(rooms: Rooms, tier: HotTier, coming: Sequence[Memory] = ()) -> Ground:

@@ -1,6 +1,8 @@
 """What is left to do in the hot files when the rows of a batch are committed: few writes, and nothing lost in any."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+import random
+import time
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
@@ -12,8 +14,9 @@ from memorycore.intake.candidate import Candidate, known
 from memorycore.intake.judging import Judged
 from memorycore.intake.record import Recorded
 from memorycore.lifecycle import hot, relations, retire, rows
-from memorycore.lifecycle.retire import Leaving
+from memorycore.lifecycle.retire import Leaving, Rearranged
 from memorycore.lifecycle.rows import Cause
+from memorycore.lifecycle.turn import PAUSES_S
 from memorycore.store import Database, vectors
 from memorycore.store.memories import to_ms
 
@@ -23,10 +26,14 @@ _STAYS = frozenset({"known", "updated"})  # what these say is true wherever the 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Room:
-    """What has to leave a hot file for what comes in, and its folded line as it shall be (None: as it is)."""
+    """What has to leave a hot file for what comes in, and its folded line as it shall be (None: as it is).
+
+    ``fits``: whether what comes in has room then, if nobody else writes meanwhile.
+    """
 
     leaving: Sequence[Leaving] = ()
     fold: str | None = None
+    fits: bool = False
 
 
 MakeRoom = Callable[[Target, Sequence[Memory]], Room]
@@ -62,19 +69,33 @@ def place(
         items = [item for item in recorded if item.begun and not item.leaving and item.memory.target == target]
         if not items:
             continue
-        placed: frozenset[str] = frozenset()
-        begun = [item.begun for item in items if item.begun]
+        placed, begun = set[str](), [item.begun for item in items if item.begun]
         try:
-            room = _room(make_room, target, begun)
-            done = retire.rearrange(db, tier, room.leaving, begun, cause, fold=room.fold)
-            usage[target], placed = done.usage, done.placed
-            items[0].pushed_out = len(done.left)
+            for done in _arrivals(db, tier, begun, cause, make_room):
+                usage[target] = done.usage
+                placed |= done.placed
+                items[0].pushed_out += len(done.left)
         except HotFileError as error:
             failures[target] = error
         for item in items:
             _settle(item, hot_now=item.memory.id in placed)
     _stamp(tiers, recorded, cause)
     return usage, failures
+
+
+def _arrivals(
+    db: Database, tier: HotTier, begun: Sequence[hot.Begun], cause: Cause, make_room: MakeRoom
+) -> Iterator[Rearranged]:
+    """Bring texts into a file. Where somebody was faster and took the room that was made, it is made again."""
+    for pause_s in (*PAUSES_S, None):
+        room = _room(make_room, tier.target, begun)
+        again = room.fits and pause_s is not None
+        done = retire.rearrange(db, tier, room.leaving, begun, cause, fold=room.fold, again=again)
+        yield done
+        begun = [item for item in begun if item.memory.id not in done.placed]
+        if not begun or not again or pause_s is None:
+            return
+        time.sleep(pause_s * random.uniform(0.5, 1.5))  # noqa: S311 two that met shall not meet again
 
 
 def _make_way(db: Database, tiers: Mapping[Target, HotTier], item: Recorded, cause: Cause, make_room: MakeRoom) -> None:

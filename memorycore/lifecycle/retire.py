@@ -84,13 +84,15 @@ def rearrange(  # noqa: PLR0913 what leaves, what comes, and why
     *,
     fold: str | None = None,
     resident_days: float | None = None,
+    again: bool = False,
 ) -> Rearranged:
     """Let memories leave a hot file and others come, in one write.
 
     What was changed meanwhile is left alone. What finds no room is held back. ``coming`` was begun by the caller, with
     operation ``add``: new texts, and cold ones or stubs that come back. ``fold``: the one line that stands for pointers
     that are not there, empty for none, None for the one that is there. ``resident_days``: how long what comes stays at
-    least, if not as long as the file says.
+    least, if not as long as the file says. ``again``: the caller tries again with what found no room, which is not held
+    back yet.
 
     Raises:
         HotFileError: The file cannot be used now; nothing left, and what was to come is held back.
@@ -102,7 +104,7 @@ def rearrange(  # noqa: PLR0913 what leaves, what comes, and why
             begun, kept = _begin(c, tier, leaving, replace(cause, automatic=True))
     except StoreBusy:  # what comes has its intent already
         begun, kept = [], {item.memory.id: "busy" for item in leaving}
-    done = carry_out(db, tier, begun, coming, cause, fold=fold)
+    done = carry_out(db, tier, begun, coming, cause, fold=fold, again=again)
     return replace(done, kept={**kept, **done.kept})
 
 
@@ -164,7 +166,7 @@ def _why_kept(c: apsw.Connection, tier: HotTier, memory: Memory, cause: Cause) -
     return "pinned" if now.pinned else "hidden" if now.file_hash != memory.file_hash else ""
 
 
-def carry_out(
+def carry_out(  # noqa: PLR0913 what leaves, what comes, and why
     db: Database,
     tier: HotTier,
     begun: Sequence[Retiring],
@@ -172,6 +174,7 @@ def carry_out(
     cause: Cause,
     *,
     fold: str | None = None,
+    again: bool = False,
 ) -> Rearranged:
     """Steps 2 and 3: read back, change the file, then the rows.
 
@@ -203,7 +206,9 @@ def carry_out(
                 left.add(item.memory.id)
             else:
                 kept[item.memory.id] = "changed"
-        placed = hot.placed_ones(c, tier, coming, turned.written, cause)
+        present = turned.written.present
+        ended = [item for item in coming if not again or item.memory.content in present]
+        placed = hot.placed_ones(c, tier, ended, turned.written, cause)
         hot.follow(c, tier, turned.written)
     wrote = turned.written.sha_before != turned.written.sha_after
     return Rearranged(left=frozenset(left), kept=kept, placed=placed, usage=turned.written.usage, wrote=wrote)

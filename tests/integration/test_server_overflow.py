@@ -1,6 +1,7 @@
 """What the tools say about room in the memory files: trigger_overflow, audit, and a store that makes room."""
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -87,6 +88,19 @@ def test_a_store_that_makes_room_says_how_much_and_how_to_undo_it(home: Home) ->
         assert told["made_room"]["count"] == 1
         undone = core.undo(actor="test", run=str(told["made_room"]["undo"]).rpartition(" ")[2])
     assert [event["status"] for event in undone["events"]] == ["undone"]
+
+
+def test_texts_that_come_at_once_make_room_for_each_other(home: Home) -> None:
+    home.write_memory_file(*map(text, NAMES[:6]))
+    coming = [f"Never paint hall {number} without the green key." for number in range(8)]
+    with home.core() as core:
+        home.clock.forward(days=8)
+        with ThreadPoolExecutor(len(coming)) as pool:
+            told = list(pool.map(lambda content: asked(core, "store_fact", content=content, target="memory"), coming))
+        file = home.memory_file.read_text(encoding="utf-8")
+    assert {answer["status"] for answer in told} <= {"stored", "disputed"}
+    assert {answer["tier"] for answer in told} == {"hot"}
+    assert len(file) <= 540
 
 
 def test_a_store_with_room_says_nothing_of_it(home: Home) -> None:
