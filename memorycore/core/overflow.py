@@ -40,7 +40,9 @@ def overflow(rooms: Rooms, target: Target | None = None, *, dry_run: bool = Fals
     """One run over the hot files, or over one: what left or would leave, and why."""
     rooms.touch()
     scanned = activity.Scanned() if dry_run else rooms.scan_activity(timeout_s=SCAN_S)
-    runs = [_run(rooms, tier, dry_run=dry_run) for name, tier in rooms.tiers.items() if target in {None, name}]
+    cause = replace(rooms.cause(ACTOR, "overflow"), automatic=True)
+    tiers = [tier for name, tier in rooms.tiers.items() if target in {None, name}]
+    runs = [_run(rooms, tier, cause, dry_run=dry_run) for tier in tiers]
     if not dry_run:
         runs = _with_shorter_texts(rooms, runs)
     return reply_overflow.overflown(runs, scanned, rooms.options, dry_run=dry_run)
@@ -119,8 +121,7 @@ def leaving(move: Move) -> Leaving:
     return Leaving(memory=memory, how=move.how, reason=reason, pointer=move.pointer, facts=twin)
 
 
-def _run(rooms: Rooms, tier: HotTier, *, dry_run: bool) -> reply_overflow.Run:
-    cause = replace(rooms.cause(ACTOR, "overflow"), automatic=True)
+def _run(rooms: Rooms, tier: HotTier, cause: Cause, *, dry_run: bool) -> reply_overflow.Run:
     ground = ground_of(rooms, tier)
     try:
         found = _entries(rooms, tier)

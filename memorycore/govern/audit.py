@@ -12,7 +12,7 @@ from memorycore.domain.retention import days_since
 from memorycore.domain.text import entry_hash
 from memorycore.govern.overflow.forecast import Coming
 from memorycore.govern.overflow.ladder import Entry, is_sinking, weight_of
-from memorycore.hot.document import DELIMITER, size, why_not_hot
+from memorycore.hot.document import size, why_not_hot
 from memorycore.hot.files import Contents
 from memorycore.hot.sidecar import EntryMeta
 from memorycore.hot.tier import HotTier
@@ -53,8 +53,8 @@ def audit_target(
         "entries": len(contents.entries),
         "clean": contents.document.clean,
         **_marks(rules.marks),
-        "rule_chars": sum(len(entry.text) + len(DELIMITER) for entry in entries if entry.is_rule),
-        "pointer_chars": sum(len(entry.text) + len(DELIMITER) for entry in entries if entry.type == "stub"),
+        "rule_chars": size([entry.text for entry in entries if entry.is_rule]),
+        "pointer_chars": size([entry.text for entry in entries if entry.type == "stub"]),
         "lru_sink_candidates": sum(row["sink_candidate"] for row in listed),
         "rows": listed,
     }
