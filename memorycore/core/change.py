@@ -6,18 +6,23 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any, TypedDict, Unpack
 
-from memorycore import answers, intake, reply
+from memorycore import answers, intake, messages, reply
+from memorycore.core import entering
+from memorycore.core.entering import Entered
 from memorycore.core.rooms import Rooms
 from memorycore.domain.memory import Draft, Kind, Memory, Policy
 from memorycore.domain.pointer import pointer
 from memorycore.domain.text import sanitise
 from memorycore.errors import HotFileError, InvalidInput, NotFound
+from memorycore.govern.overflow.ladder import RULES
+from memorycore.hot.document import why_not_hot
 from memorycore.hot.tier import HotTier
 from memorycore.lifecycle import hot, retire, rows, turn
 from memorycore.lifecycle.retire import Leaving, Retiring
+from memorycore.lifecycle.rows import Cause
 from memorycore.lifecycle.turn import in_turn
 from memorycore.search import SearchRequest
-from memorycore.store import memories
+from memorycore.store import memories, standing
 
 
 class Changes(TypedDict, total=False):
@@ -71,8 +76,25 @@ def update(
             retire.carry_out(rooms.db, tier, repointed, [], cause)
     elif tier:
         tier.stamp([done.memory], cause.at)
+    entered = _back_in(rooms, done.memory, changes, cause)
     rooms.catch_up()
-    return reply.changed("updated", memory, done.memory, usage=done.usage)
+    return _told(rooms, "updated", memory, done.memory, Entered(usage=done.usage) if entered == Entered() else entered)
+
+
+def _back_in(rooms: Rooms, memory: Memory, changes: Mapping[str, Any], cause: Cause) -> Entered:
+    """A rule that had left its file and is pinned comes back: a pin says that it is to be in the prompt."""
+    if not changes.get("pinned") or memory.residence == "hot" or memory.policy not in RULES or memory.scope != "global":
+        return Entered()
+    tier = rooms.tiers[memory.target]
+    with rooms.db.read() as c:
+        stood = standing.of(c, memory)
+    if stood is None or stood.retired_at is None or memory.hot_tier != tier.id:
+        return Entered()
+    if why_not_hot(memory.content, limit=tier.limit):
+        return Entered(why="no_room")
+    with rooms.db.write() as c:
+        begun = hot.begin(c, tier, turn.claim(c, hot.fresh(c, memory), cause.at), "add", cause)
+    return entering.enter(rooms, tier, [begun], cause)
 
 
 def _pointer(rooms: Rooms, tier: HotTier, text: str) -> str:
@@ -183,13 +205,17 @@ def restore(rooms: Rooms, memory_id: str, *, actor: str) -> answers.Changed:
             check_unknown(rooms, replace(memory, state="active"), field="id")
             memory = rows.restore(c, memory, cause)
         begun = hot.begin(c, tier, memory, "add", cause) if tier else None
-    placed = hot.Placed()
-    if tier and begun:
-        with suppress(HotFileError):  # it is back all the same, and status names the file
-            placed = hot.place(rooms.db, tier, [begun], cause)
+    entered = entering.enter(rooms, tier, [begun], cause) if tier and begun else Entered()
     rooms.catch_up()
-    after = replace(memory, residence="hot") if memory.id in placed.ids else memory
-    return reply.changed("restored", memory, after, usage=placed.usage)
+    return _told(rooms, "restored", memory, memory, entered)
+
+
+def _told(rooms: Rooms, status: str, before: Memory, after: Memory, entered: Entered) -> answers.Changed:
+    """The answer; where a text is not in its file although somebody wanted it there, with the reason."""
+    if after.id in entered.ids:
+        after = replace(after, residence="hot")
+    answer = reply.changed(status, before, after, usage=entered.usage)
+    return {**answer, "reasons": [messages.reason(entered.why, rooms.options.language)]} if entered.why else answer
 
 
 def meant(rooms: Rooms, id_or_text: str) -> tuple[Memory | None, Memory | None]:

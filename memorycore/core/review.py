@@ -1,19 +1,19 @@
 """What waits for a person, and what becomes of it when one has decided. Every decision can be undone."""
 
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any, Literal, get_args
 
 from memorycore import answers, reply_review
-from memorycore.core import second_look
+from memorycore.core import entering, second_look
 from memorycore.core.change import check_unknown
+from memorycore.core.entering import Entered
 from memorycore.core.relate import may_be_hot, relate
 from memorycore.core.rooms import Rooms
 from memorycore.domain.memory import Memory
 from memorycore.domain.routing import Routing, route
-from memorycore.errors import HotFileError, InvalidInput
+from memorycore.errors import InvalidInput
 from memorycore.govern import waiting
 from memorycore.govern.waiting import Waiting
 from memorycore.hot.document import why_not_hot
@@ -120,10 +120,8 @@ def _keep_both(rooms: Rooms, one: Waiting, cause: Cause) -> Outcome:
         kept_out = one.kind == "proposal" and new.residence != "hot" and "untrusted" not in new.flags
         to_hot = kept_out and _goes_hot(rooms, new, routing)
         begun = hot.begin(c, tier, new, "add", cause) if to_hot else None
-    if begun:
-        with suppress(HotFileError):  # it is decided all the same, and status names the file
-            hot.place(rooms.db, tier, [begun], cause)
-    return Outcome(status="kept_both", memory=rooms.any(new.id), gone=old)
+    entered = entering.enter(rooms, tier, [begun], cause) if begun else Entered()
+    return Outcome(status="kept_both", memory=rooms.any(new.id), gone=old, reasons=entered.reasons)
 
 
 def _close(rooms: Rooms, edge: edges.Edge, cause: Cause) -> None:
@@ -163,18 +161,17 @@ def _trust(rooms: Rooms, one: Waiting, cause: Cause) -> Outcome:
     if in_bin:
         check_unknown(rooms, replace(memory, state="active"), field="NUMBER")
     tier = rooms.tier_of(memory) if memory.residence == "hot" else rooms.tiers[routing.target]
-    begun = None
+    begun, entered = None, Entered()
     with rooms.db.write() as c:
         memory = _back(c, memory, cause) if in_bin else turn.claim(c, memory, cause.at)
         memory = rows.revise(c, memory, changes, replace(cause, reason="trusted"))
         if in_bin and _goes_hot(rooms, memory, routing):
             begun = hot.begin(c, tier, memory, "add", cause)
     if begun:
-        with suppress(HotFileError):  # it is back all the same, and status names the file
-            hot.place(rooms.db, tier, [begun], cause)
+        entered = entering.enter(rooms, tier, [begun], cause)
     elif memory.residence == "hot":
         tier.stamp([memory], cause.at)
-    return Outcome(status="trusted", memory=_compared(rooms, memory))
+    return Outcome(status="trusted", memory=_compared(rooms, memory), reasons=entered.reasons)
 
 
 def _as_own(memory: Memory) -> tuple[Routing, dict[str, Any]]:

@@ -6,7 +6,8 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from memorycore import answers, messages
-from memorycore.core import history
+from memorycore.core import entering, history
+from memorycore.core.entering import Entered
 from memorycore.core.rooms import Rooms
 from memorycore.domain.memory import Event, Memory, Target
 from memorycore.errors import Conflict, HotFileError, InvalidInput, MemoryCoreError, NotAvailable
@@ -17,7 +18,7 @@ from memorycore.lifecycle import rows, turn, undo, way_back
 from memorycore.lifecycle.hot import Begun
 from memorycore.lifecycle.rows import Cause
 from memorycore.lifecycle.turn import in_turn
-from memorycore.lifecycle.undo import Means
+from memorycore.lifecycle.undo import Means, Taken
 from memorycore.lifecycle.way_back import Obstacle, Step
 from memorycore.store import ledger, memories, standing
 
@@ -156,12 +157,23 @@ def _take_back(rooms: Rooms, number: int, cause: Cause) -> answers.UndoneEvent:
         taken = undo.take_back_in_file(rooms.db, taken, step, means)
     elif means.tier and memory.in_file:
         means.tier.stamp([taken.memory], cause.at)
-    placed = undo.place(rooms.db, taken, means)
+    placed = _into_file(rooms, taken, means)
     back, made = (
         memory and replace(memory, residence="hot" if memory.id in placed.ids else memory.residence)
         for memory in (taken.memory, taken.made)
     )
-    return _told(rooms, step, back, made, taken.event)
+    told = _told(rooms, step, back, made, taken.event)
+    if placed.why:
+        told["code"], told["message"] = placed.why, messages.reason(placed.why, rooms.options.language)
+    return told
+
+
+def _into_file(rooms: Rooms, taken: Taken, means: Means) -> Entered:
+    """Bring what belongs there into the hot file. For a text that comes back, others leave."""
+    if means.tier and taken.begun and not taken.retiring:
+        return entering.enter(rooms, means.tier, taken.begun, means.cause)
+    placed = undo.place(rooms.db, taken, means)
+    return Entered(ids=placed.ids, usage=placed.usage)
 
 
 def _fresh(c: "apsw.Connection", rooms: Rooms, number: int) -> Event:
@@ -217,20 +229,22 @@ def _rehearsed(rooms: Rooms, chosen: Iterable[Event], cause: Cause) -> list[answ
             taken = undo.take_back(c, step, means)
             back, made = taken.memory, taken.made
             if tier and step.to == "hot":
-                back = _placed(c, back, tier, room, cause)
+                back = _placed(rooms, c, back, tier, room, cause)
             if tier and made and step.memory.residence == "hot":
-                made = _placed(c, made, tier, room, cause)
+                made = _placed(rooms, c, made, tier, room, cause)
             told.append({**_told(rooms, step, back, made, None), "status": "would_undo"})
     return told
 
 
-def _placed(c: "apsw.Connection", memory: Memory, tier: HotTier, room: dict[Target, int], cause: Cause) -> Memory:
+def _placed(
+    rooms: Rooms, c: "apsw.Connection", memory: Memory, tier: HotTier, room: dict[Target, int], cause: Cause
+) -> Memory:
     needed = len(DELIMITER) + len(memory.content)
     if memory.residence == "stub" and (stood := standing.of(c, memory)) is not None:  # its pointer goes
         needed -= len(DELIMITER) + len(stood.pointer)
-    if needed > room[tier.target]:
+    if needed > room[tier.target] and not rooms.admission.make_room(tier.target, [memory]).fits:
         return memory
-    room[tier.target] -= needed
+    room[tier.target] = max(room[tier.target] - needed, 0)
     return rows.move(c, memory, "hot", cause, tier=tier)
 
 

@@ -4,7 +4,7 @@ from memorycore.intake.admission import Admission, Admitted, Preview
 from memorycore.intake.candidate import GLOBAL, QUARANTINED, Candidate, as_data, known
 from memorycore.intake.gate import GateNote, Shown, admit, as_kept, as_logged, clean, clean_name
 from memorycore.intake.judging import Decision, Judged, decide, inherited, is_for_a_person
-from memorycore.intake.place import MakeRoom, Room
+from memorycore.intake.place import MakeRoom, Room, bring_in
 from memorycore.intake.record import Outcome, Recorded
 
 __all__ = [
@@ -26,6 +26,7 @@ __all__ = [
     "as_data",
     "as_kept",
     "as_logged",
+    "bring_in",
     "clean",
     "clean_name",
     "decide",

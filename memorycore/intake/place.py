@@ -71,7 +71,7 @@ def place(
             continue
         placed, begun = set[str](), [item.begun for item in items if item.begun]
         try:
-            for done in _arrivals(db, tier, begun, cause, make_room):
+            for done in bring_in(db, tier, begun, cause, make_room):
                 usage[target] = done.usage
                 placed |= done.placed
                 items[0].pushed_out += len(done.left)
@@ -83,14 +83,20 @@ def place(
     return usage, failures
 
 
-def _arrivals(
+def bring_in(
     db: Database, tier: HotTier, begun: Sequence[hot.Begun], cause: Cause, make_room: MakeRoom
 ) -> Iterator[Rearranged]:
-    """Bring texts into a file. Where somebody was faster and took the room that was made, it is made again."""
+    """Bring texts into a file. Where somebody was faster and took the room that was made, it is made again.
+
+    Raises:
+        HotFileError: The file cannot be used now; what was to come is held back.
+    """
     for pause_s in (*PAUSES_S, None):
         room = _room(make_room, tier.target, begun)
         again = room.fits and pause_s is not None
-        done = retire.rearrange(db, tier, room.leaving, begun, cause, fold=room.fold, again=again)
+        coming = {item.memory.id for item in begun}  # a pointer makes way for its own text
+        leaving = [one for one in room.leaving if one.memory.id not in coming]
+        done = retire.rearrange(db, tier, leaving, begun, cause, fold=room.fold, again=again)
         yield done
         begun = [item for item in begun if item.memory.id not in done.placed]
         if not begun or not again or pause_s is None:
