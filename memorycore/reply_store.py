@@ -12,6 +12,10 @@ from memorycore.options import CoreOptions
 
 NO_MODEL = "none"  # then there is nothing to wait for
 _KNOWN = frozenset({"active", "superseded"})
+_NOTES = {
+    "quota_full": GateNote(gate="quota", action="refused"),
+    "pointer": GateNote(gate="noise", action="refused", rules=("pointer",)),
+}
 _KEPT = frozenset({"hot", "cold", "fallback"})
 
 
@@ -29,8 +33,8 @@ def stored(item: Admitted, options: CoreOptions) -> answers.Stored:
     answer["status"], answer["tier"] = _status(recorded.outcome, recorded.decision, hot=hot)
     if recorded.outcome == "refused":
         why = recorded.reasons[0]
-        if why.code == "quota_full":
-            answer["gates"] = _findings((*candidate.gates, GateNote(gate="quota", action="refused")), spans=False)
+        if own_note := _NOTES.get(why.code):
+            answer["gates"] = _findings((*candidate.gates, own_note), spans=False)
         answer["code"] = why.code
         answer["message"] = messages.text(why.code, options.language, **dict(why.facts))
         if memory.state == "trashed" and memory.seq:  # it is there all the same, and can be restored
@@ -75,7 +79,7 @@ def preview(item: Preview, options: CoreOptions) -> answers.Stored:
     answer = _decided(candidate, reasons, options)
     answer["dry_run"] = True
     answer["importance"] = candidate.memory.importance
-    notes = list(candidate.gates)
+    notes = [*candidate.gates, *([_NOTES["pointer"]] if candidate.refused == "pointer" else [])]
     if same is not None and same.state in _KNOWN:
         notes.append(GateNote(gate="duplicate", action="kept"))
         answer["id"] = same.id

@@ -164,7 +164,7 @@ def _take_back(rooms: Rooms, number: int, cause: Cause) -> answers.UndoneEvent:
     )
     told = _told(rooms, step, back, made, taken.event)
     if placed.why:
-        told["code"], told["message"] = placed.why, messages.reason(placed.why, rooms.options.language)
+        told["code"], told["message"] = placed.why, messages.text(placed.why, rooms.options.language)
     return told
 
 

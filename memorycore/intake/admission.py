@@ -13,7 +13,7 @@ from memorycore.domain.routing import Reason
 from memorycore.errors import Conflict, EmbeddingError, HotFileError
 from memorycore.hot.document import DELIMITER
 from memorycore.hot.tier import HotTier
-from memorycore.intake.candidate import Candidate, Ground, consider, known_before, readmit
+from memorycore.intake.candidate import Candidate, Ground, consider, known_before, pointed_at, readmit
 from memorycore.intake.gate import GateNote
 from memorycore.intake.judging import Decision
 from memorycore.intake.place import MakeRoom, place
@@ -89,6 +89,8 @@ class Admission:
             return [self._preview(c, item, bench) for item in candidates]
 
     def _preview(self, c: apsw.Connection, candidate: Candidate, bench: Bench) -> Preview:
+        if (same := pointed_at(c, candidate)) is not None:
+            return Preview(candidate=replace(candidate, refused=""), same=same)
         if candidate.refused:
             return Preview(candidate=candidate)
         if (same := known_before(c, candidate) or sent_again(c, candidate)) is not None:

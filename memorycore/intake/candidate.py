@@ -1,5 +1,6 @@
 """What a caller asks to remember becomes a candidate: clean, routed, as the row that it would be."""
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
@@ -8,16 +9,18 @@ import apsw
 
 from memorycore.domain.gates import MARKER
 from memorycore.domain.memory import SESSION_SCOPE_DAYS, Draft, Memory, Target
+from memorycore.domain.pointer import is_fold, is_pointer, key_of
 from memorycore.domain.routing import Reason, Routing, route
 from memorycore.domain.text import norm_hash, sanitise
 from memorycore.hot.document import why_not_hot
 from memorycore.intake import gate
 from memorycore.intake.gate import GateNote
 from memorycore.options import GateOptions
-from memorycore.store import memories
+from memorycore.store import all_rows, memories
 
 GLOBAL = "global"  # the namespace that every other one sees
 QUARANTINED = "quarantined"
+POINTER = "pointer"  # a text that only names another one: nothing of its own to keep
 REJECTED = "rejected"  # a person has seen it in quarantine, and it stays in the bin
 
 
@@ -83,14 +86,15 @@ def consider(draft: Draft, ground: Ground, *, new_id: str) -> Candidate:
     elif is_hot and (obstacle := why_not_hot(clean.content, limit=ground.limits[routing.target])):
         is_hot = False
         reasons.append(_obstacle(obstacle))
+    points = not passed.refused and (is_pointer(clean.content) or is_fold(clean.content))
     memory = _row(clean, routing, passed, new_id=new_id, ground=ground)
     return Candidate(
         draft=clean,
         routing=routing,
         memory=memory,
-        hot=is_hot,
+        hot=is_hot and not points,
         reasons=(*passed.reasons, *reasons),
-        refused=passed.refused,
+        refused=POINTER if points else passed.refused,
         gates=passed.notes,
     )
 
@@ -268,6 +272,17 @@ def known(c: apsw.Connection, memory: Memory) -> Memory | None:
 def _in_bin_as(memory: Memory) -> str:
     """Why a memory came into the bin; what a person then did not let out is still the same text."""
     return QUARANTINED if memory.trash_reason == REJECTED else memory.trash_reason
+
+
+def pointed_at(c: apsw.Connection, candidate: Candidate) -> Memory | None:
+    """The memory that left its hot file and of which the candidate is the pointer."""
+    if candidate.refused != POINTER:
+        return None
+    own, key = (candidate.memory.namespace,), key_of(candidate.memory.content)
+    found = all_rows(c, "pointers", {"namespaces": json.dumps(own)})
+    seqs = [seq for seq, pointer in found if key_of(pointer) == key]
+    rows = [memory for memory in memories.by_seq(c, seqs, own).values() if memory.state == "active"]
+    return max(rows, key=lambda memory: (memory.residence == "stub", memory.seq), default=None)
 
 
 def known_before(c: apsw.Connection, candidate: Candidate) -> Memory | None:

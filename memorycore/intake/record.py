@@ -13,7 +13,7 @@ from memorycore.domain.text import norm_hash
 from memorycore.errors import HotFileError
 from memorycore.hot.document import DELIMITER, why_not_hot
 from memorycore.hot.tier import HotTier
-from memorycore.intake.candidate import QUARANTINED, REJECTED, Candidate, known_before
+from memorycore.intake.candidate import QUARANTINED, REJECTED, Candidate, known_before, pointed_at
 from memorycore.intake.judging import Decision, Judged, decide, holds, inherited, is_guarded
 from memorycore.lifecycle import hot, relations, rows, turn
 from memorycore.lifecycle.rows import Cause
@@ -77,6 +77,8 @@ def record(
     that makes them.
     """
     memory = candidate.memory
+    if (same := pointed_at(c, candidate)) is not None:
+        return Recorded(outcome="known", memory=same, reasons=(Reason(code="known_already"),))
     if candidate.refused:
         return Recorded(outcome="refused", memory=memory, reasons=(Reason(code=candidate.refused),))
     if (met := _met_before(c, candidate, cause, bench)) is not None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from memorycore.core import MemoryCore
-from memorycore.domain.memory import Memory
+from memorycore.domain.memory import Draft, Memory
 from memorycore.lifecycle import retire
 from memorycore.lifecycle.retire import Leaving
 from memorycore.store import memories, standing
@@ -227,3 +227,21 @@ def test_a_line_that_stands_for_many_is_nobodys(home: Home, core: MemoryCore) ->
     home.write_memory_file(*home.entries()[:3])
     core.touch()
     assert core.trash()["items"] == []
+
+
+@pytest.mark.parametrize("given", [POINTER, "[Recall] billing ·  friday"])
+def test_a_pointer_that_is_stored_is_known_already(home: Home, core: MemoryCore, given: str) -> None:
+    for dry_run in (True, False):
+        answer = core.remember(Draft(content=given, importance=0.95), actor="test", dry_run=dry_run)
+        assert (answer["status"], answer.get("id")) == ("cold_duplicate", named(core, RULE).id)
+    assert home.entries() == [rule(1).content, POINTER, rule(2).content]
+
+
+@pytest.mark.parametrize("given", ["[recall] tense · entry", "[召回] 发票、茶", "[recall +3] invoices · tea"])
+def test_a_pointer_to_nothing_is_refused(home: Home, core: MemoryCore, given: str) -> None:
+    for dry_run in (True, False):
+        answer = core.remember(Draft(content=given), actor="test", dry_run=dry_run)
+        assert answer["status"] == "refused"
+        assert ("noise", "refused") in [(one["gate"], one["action"]) for one in answer.get("gates", [])]
+    assert (answer.get("code"), "points" in answer.get("message", "")) == ("pointer", True)
+    assert core.rooms.named(given) is None
