@@ -48,8 +48,4 @@ def is_old_record(text: str, now: datetime, *, days: float) -> bool:
 def _is_record(text: str) -> bool:
     reading = read(text[:_READ_CHARS])
     completion = find_completion(reading)
-    return (
-        completion.marks >= LEAST_MARKS
-        and not completion.pending
-        and find_guidance(reading).weight <= MOST_GUIDANCE
-    )
+    return completion.marks >= LEAST_MARKS and not completion.pending and find_guidance(reading).weight <= MOST_GUIDANCE

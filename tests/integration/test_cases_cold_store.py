@@ -64,7 +64,10 @@ def test_nobody_waits_a_second_to_store_while_maintenance_mends_thousands(tmp_pa
         stock(core.db, parcels(4_000))
         with core.db.write() as c:
             c.execute("DELETE FROM memory_text WHERE rowid > 1000")
-            c.execute("INSERT INTO memory_use (memory_seq, used_at) SELECT m.seq, value FROM memory m, json_each('[1,2,3,4,5,6,7,8,9]')")
+            c.execute(
+                "INSERT INTO memory_use (memory_seq, used_at)"
+                " SELECT m.seq, value FROM memory m, json_each('[1,2,3,4,5,6,7,8,9]')"
+            )
         storing = threading.Thread(target=client)
         storing.start()
         done = {step["step"]: step for step in core.maintain()["steps"]}

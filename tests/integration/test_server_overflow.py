@@ -95,8 +95,12 @@ def test_texts_that_come_at_once_make_room_for_each_other(home: Home) -> None:
     coming = [f"Never paint hall {number} without the green key." for number in range(8)]
     with home.core() as core:
         home.clock.forward(days=8)
+
+        def store(content: str) -> dict[str, Any]:
+            return asked(core, "store_fact", content=content, target="memory")
+
         with ThreadPoolExecutor(len(coming)) as pool:
-            told = list(pool.map(lambda content: asked(core, "store_fact", content=content, target="memory"), coming))
+            told = list(pool.map(store, coming))
         file = home.memory_file.read_text(encoding="utf-8")
     assert {answer["status"] for answer in told} <= {"stored", "disputed"}
     assert {answer["tier"] for answer in told} == {"hot"}
