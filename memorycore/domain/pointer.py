@@ -22,13 +22,15 @@ from memorycore.domain.lexicon import Language
 from memorycore.domain.routing import route
 from memorycore.domain.text import normalise_for_compare
 
-__all__ = ["asked_for", "fold", "is_fold", "is_pointer", "key_of", "pointer", "topics"]
+__all__ = ["asked_for", "fold", "is_fold", "is_marked", "is_pointer", "key_of", "pointer", "topics"]
 
 MOST_TOPICS = 3
 _TRIED = 6
 _MOST_LOOKS = 8
 """Lines that routing and judge are asked about; beyond that a rule is named by a tag."""
 _TAG_DIGITS = 4
+_LONGEST_MARKED = 60
+_SENTENCE = re.compile(r"[!?;:。！？；：\n]|\.(?:\s|$)")
 _TELLING = frozenset({"same", "refines", "supersedes"})
 
 _WORD = r"[^\s·・、,，#\[\]【】［］+]+"
@@ -41,6 +43,7 @@ class _Shape:
     pointer: re.Pattern[str]
     fold: re.Pattern[str]
     anywhere: re.Pattern[str]
+    marked: re.Pattern[str]
 
 
 @cache
@@ -55,6 +58,7 @@ def _shape() -> _Shape:
             rf"\s*[\[【［]\s*(?P<mark>{marks})\s*\+\s*(?P<count>\d+)\s*[\]】］]\s*{body}\s*", re.IGNORECASE
         ),
         anywhere=re.compile(rf"{mark}\s*{body}", re.IGNORECASE),
+        marked=re.compile(rf"\s*{single}", re.IGNORECASE),
     )
 
 
@@ -84,6 +88,15 @@ def is_pointer(text: str) -> bool:
     """Whether a text has the shape of a pointer, in any language, however its blanks and its case were edited."""
     found = _match(_shape().pointer, text)
     return found is not None and bool(found["words"] or found["tag"])
+
+
+def is_marked(text: str) -> bool:
+    """Whether a text may be a pointer that lost its shape: it has the mark, is short, and neither says nor orders."""
+    found = _shape().marked.match(unicodedata.normalize("NFC", text))
+    if found is None or len(text) > _LONGEST_MARKED:
+        return False
+    rest = text[found.end() :].strip()
+    return bool(rest) and not _SENTENCE.search(rest) and route(text).route != "hot" and route(rest).route != "hot"
 
 
 def is_fold(text: str) -> bool:

@@ -12,7 +12,7 @@ import apsw
 from rapidfuzz import fuzz
 
 from memorycore.domain.memory import Memory
-from memorycore.domain.pointer import is_fold, is_pointer, key_of, topics
+from memorycore.domain.pointer import is_fold, is_marked, is_pointer, key_of, topics
 from memorycore.domain.text import entry_hash, fold, holds_lines, norm_hash
 from memorycore.hot.sidecar import Sidecar
 from memorycore.hot.tier import HotTier
@@ -151,9 +151,10 @@ def _owner(
 
 def _reworded(text: str, left: Sequence[Memory], pointers: Mapping[str, str]) -> Memory | None:
     """The stub of which a text is the pointer in other words."""
-    if is_pointer(text) and len(left) == 1:
+    is_shaped = is_pointer(text) or is_marked(text)
+    if is_shaped and len(left) == 1:
         return left[0]
-    least = REWORDED if is_pointer(text) else MANGLED
+    least = REWORDED if is_shaped else MANGLED
     likest = max(left, key=lambda memory: _likeness(text, pointers.get(memory.id, "")))
     pointer = pointers.get(likest.id, "")
     alike = _likeness(text, pointer)

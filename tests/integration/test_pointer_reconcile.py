@@ -245,3 +245,21 @@ def test_a_pointer_to_nothing_is_refused(home: Home, core: MemoryCore, given: st
         assert ("noise", "refused") in [(one["gate"], one["action"]) for one in answer.get("gates", [])]
     assert (answer.get("code"), "points" in answer.get("message", "")) == ("pointer", True)
     assert core.rooms.named(given) is None
+
+
+@pytest.mark.parametrize("wording", ["[recall] billing Friday", "[Recall] what Ana says on deployments"])
+def test_a_pointer_that_kept_only_its_mark_still_points(home: Home, core: MemoryCore, wording: str) -> None:
+    memory = named(core, RULE)
+    home.write_memory_file(rule(1).content, wording, rule(2).content)
+    core.touch()
+    assert (named(core, RULE).residence, pointer_of(core, memory)) == ("stub", wording)
+    assert core.rooms.named(wording) is None
+    settled(home, core)
+
+
+@pytest.mark.parametrize("text", ["[recall] Never push to main", "[recall] Ana left. Ask Ben."])
+def test_a_mark_before_a_rule_or_a_sentence_makes_no_pointer(home: Home, core: MemoryCore, text: str) -> None:
+    home.write_memory_file(rule(1).content, text, rule(2).content)
+    core.touch()
+    assert (named(core, RULE).residence, named(core, text).residence) == ("cold", "hot")
+    settled(home, core)
