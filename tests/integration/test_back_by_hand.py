@@ -77,6 +77,9 @@ def test_undo_that_finds_no_room_says_so(home: Home, core: MemoryCore) -> None:
     assert (told["status"], told.get("tier"), told.get("code")) == ("undone", "cold", "no_room")
     assert "room" in told.get("message", "")
     assert memory.content not in home.entries()
+    assert POINTER in home.entries()
+    assert core.rooms.any(memory.id).residence == "stub"
+    assert core.history(memory_id=memory.id)["events"][0]["action"] == "held_back"
 
 
 def test_a_restored_text_finds_room(home: Home, core: MemoryCore) -> None:

@@ -268,15 +268,15 @@ def test_a_folded_pointer_comes_back_when_that_is_undone(home: Home, core: Memor
     assert numbered(core, 1).residence == "stub"
 
 
-def test_without_room_an_undone_leaving_stays_a_pointer_and_says_so(home: Home, core: MemoryCore) -> None:
+def test_in_a_full_file_room_is_made_for_an_undone_leaving(home: Home, core: MemoryCore) -> None:
     leave(core, {1: "stub"})
     filler = [f"Note {number} of the host: {'harbour ' * 40}" for number in range(12)]
     home.write_memory_file(*home.entries(), *map(str.strip, filler))
     core.touch()
     (told,) = core.undo(event=last_event(core, numbered(core, 1)), actor="test")["events"]
-    assert (told["status"], told.get("tier")) == ("undone", "cold")
-    assert numbered(core, 1).residence == "stub"
-    assert core.history(memory_id=numbered(core, 1).id)["events"][0]["action"] == "held_back"
+    assert (told["status"], told.get("tier")) == ("undone", "hot")
+    assert rule(1).content in home.entries()
+    assert POINTER not in home.entries()
 
 
 def test_forgetting_takes_the_pointer_along_and_restoring_brings_the_text(home: Home, core: MemoryCore) -> None:
