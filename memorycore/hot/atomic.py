@@ -22,7 +22,8 @@ TEMPORARY_FILES = ".memorycore-*.tmp"  # left by a process that died; never read
 PRIVATE_FILE = 0o600
 
 _CHECK_INTERVAL_S = 0.005
-_LOOKS_AT_OLD = 4
+_MOST_LOOKS = 40
+_JUST_NOW_S = 0.2
 # Windows refuses a file that another program holds open (5 access denied, 32 and 33 sharing and lock violation).
 # Editors, indexers and virus scanners do that for a moment; after these 1.2 s it is a denial that is meant.
 _HELD_OPEN = frozenset({5, 32, 33})
@@ -181,15 +182,32 @@ def _kept_open(target: Path | None) -> Generator[BinaryIO | None, None, None]:
 
 
 def _settled(handle: BinaryIO, expected: bytes | None) -> bytes:
-    """What a file holds that lost its name; where somebody is writing it, what they leave in a few milliseconds."""
+    """What a file holds that lost its name; where somebody is writing it, what they leave when they pause."""
     found = handle.read()
-    for _ in range(_LOOKS_AT_OLD if found != expected else 0):
+    for _ in range(_MOST_LOOKS):
+        if found == expected and found:
+            break
+        if not found and not _is_cut(os.fstat(handle.fileno())):
+            break
         time.sleep(_CHECK_INTERVAL_S)
         handle.seek(0)
         before, found = found, handle.read()
-        if found == before:
+        if found and found == before:
             break
     return found
+
+
+def wait_while_cut(path: Path) -> None:
+    """Let somebody go on who has just emptied the file: a program that writes in place does so before it writes."""
+    for _ in range(_MOST_LOOKS):
+        found = _status(path)
+        if found is None or not _is_cut(found):
+            return
+        time.sleep(_CHECK_INTERVAL_S)
+
+
+def _is_cut(found: os.stat_result) -> bool:
+    return found.st_size == 0 and 0 <= time.time() - found.st_mtime < _JUST_NOW_S
 
 
 def why_not_writable(path: Path) -> Unwritable | None:

@@ -27,6 +27,7 @@ from memorycore.hot.atomic import (
     read,
     replace,
     unwritable,
+    wait_while_cut,
 )
 from memorycore.hot.document import Document, parse, render
 from memorycore.hot.sidecar import EntryMeta, Sidecar, parse_sidecar, render_sidecar, sidecar_path
@@ -277,6 +278,7 @@ def _change_once(
     path: Path, edit: Edit, planned: _Planned | None, *, snapshots: Path | None, now: datetime, normalise: bool
 ) -> Written | None:
     """One try, under the lock; None when somebody without it wrote between our look and our write."""
+    wait_while_cut(path)
     before = look(path)
     if planned is None or planned.before != before:
         planned = _plan(before, edit, normalise=normalise)
