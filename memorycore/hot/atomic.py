@@ -199,11 +199,11 @@ def _settled(handle: BinaryIO, expected: bytes | None) -> bytes:
 
 def wait_while_cut(path: Path) -> None:
     """Let somebody go on who has just emptied the file: a program that writes in place does so before it writes."""
-    for _ in range(_MOST_LOOKS):
-        found = _status(path)
-        if found is None or not _is_cut(found):
-            return
-        time.sleep(_CHECK_INTERVAL_S)
+    with suppress(OSError):  # whatever it is, reading says it
+        for _ in range(_MOST_LOOKS):
+            if not _is_cut(path.stat()):
+                return
+            time.sleep(_CHECK_INTERVAL_S)
 
 
 def _is_cut(found: os.stat_result) -> bool:

@@ -13,25 +13,24 @@ from memorycore.errors import HotFileError
 from tests.homes import Home, rule
 
 
-def one_round(core: MemoryCore, number: int) -> int:
-    """How many entries left in this round's run."""
-    text = rule(number).content.removesuffix(".") + ", and tell everybody who is in the office on that day."
+def one_round(core: MemoryCore, number: int) -> None:
+    text = rule(number).content.removesuffix(".") + ", and tell everybody who is in the office on that day" * 5 + "."
     answer = core.remember(Draft(content=text, target="memory"), actor="overflowing")
     assert answer["status"] in {"stored", "cold_stored_fallback"}, answer
-    return len(core.overflow("memory")["runs"][0]["entries"])
+    core.overflow("memory")
 
 
 def main(root: Path, first: int, rounds: int) -> None:
     home = Home(root)
-    moved = 0
     with home.core() as core:
         for number in range(first, first + rounds):
             home.clock.forward(days=1)
             try:
-                moved += one_round(core, number)
+                one_round(core, number)
             except HotFileError:  # a clear answer: somebody who takes no lock is at it
                 continue
-    print(json.dumps(moved))  # noqa: T201 the answer of this program
+        events = core.history(limit=1000, automatic_only=True)["events"]
+    print(json.dumps(sum(line["action"] == "moved" for line in events)))  # noqa: T201 the answer of this program
 
 
 if __name__ == "__main__":
