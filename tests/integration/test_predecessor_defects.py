@@ -221,7 +221,7 @@ def test_a_week_later_a_record_leaves_and_a_rule_does_not(home: Home, text: str,
     ],
 )  # fmt: skip
 def test_a_pointer_leads_to_its_rule_and_says_nothing_of_it(home: Home, rule: str, orders: set[str]) -> None:
-    pressed(home, hard=50)  # §5: stubs
+    pressed(home, hard=45)  # §5: stubs
     with home.core() as core:
         adopted(home, core, [rule], days=60)
         core.overflow()
