@@ -9,6 +9,7 @@ import pytest
 from memorycore import messages
 from memorycore.domain.memory import TARGETS, Draft
 from memorycore.errors import Conflict, NotFound, Unwritable
+from memorycore.hot.document import size
 from memorycore.options import BudgetOptions, CoreOptions, HotLimit, thresholds_of
 from tests.command_line import CommandLine
 from tests.homes import Home, fact, rule
@@ -210,6 +211,72 @@ def test_a_list_that_we_wrote_as_one_entry_is_no_note_of_headings(tmp_path: Path
         core.remember(Draft(content="Always greet so:\n- hello\n- how do you do\n- bye", target="memory"), actor="test")
         assert len(home.entries()) == 1
         assert core.status()["problems"] == []
+
+
+def filled(home: Home, chars: int) -> list[str]:
+    """A host filled the file with rules of some 100 code points, so many in all."""
+    texts = [f"Always lock the gate of yard number {number} before you leave.".ljust(97, "!") for number in range(60)]
+    kept: list[str] = []
+    while size([*kept, texts[0]]) <= chars:
+        kept.append(texts.pop(0))
+    home.write_memory_file(*kept)
+    return kept
+
+
+def test_a_long_text_for_a_full_file_is_one_answer_with_what_left_for_it(tmp_path: Path) -> None:  # IL-033
+    home = Home(tmp_path)
+    home.options = roomy(home, 2_200)
+    known = filled(home, 2_150)
+    with home.core() as core:
+        text = "Always paint the door of the shed green, and " + "write down when, and " * 17 + "tell Ana."
+        answer = core.remember(Draft(content=text, target="memory"), actor="test")
+        assert (answer["status"], answer["tier"], text in home.entries()) == ("stored", "hot", True)
+        assert size(home.entries()) <= home.options.thresholds["memory"].hard
+        gone = {row["content"]: row["memory_id"] for row in core.export() if row["tier"] != "hot"}
+        assert 0 < len(gone) < len(known)
+        assert answer.get("made_room", {}).get("count") == len(gone)
+        told = {
+            line["id"] for line in core.history(limit=100)["events"] if line["action"] == "moved" and line["automatic"]
+        }
+        assert told == set(gone.values())
+
+
+def test_five_texts_for_a_full_file_show_in_the_status_as_what_left(tmp_path: Path) -> None:  # IL-034
+    home = Home(tmp_path)
+    home.options = roomy(home, 2_200)
+    known = filled(home, 1_970)
+    with home.core() as core:
+        answers = [core.remember(rule(number), actor="test") for number in range(5)]
+        assert [answer["status"] for answer in answers] == ["stored"] * 5
+        left = [text for text in known if text not in home.entries()]
+        assert core.status()["moves"]["left"] == len(left) > 0
+        assert sum(answer.get("made_room", {}).get("count", 0) for answer in answers) == len(left)
+
+
+def test_an_entry_of_a_file_above_its_limit_may_become_shorter(tmp_path: Path) -> None:  # IL-035
+    home = Home(tmp_path)
+    home.options = roomy(home, 1_800)
+    known = filled(home, 2_137)
+    with home.core() as core:
+        core.touch()
+        answer = core.update(known[0], content="Always lock the gate of yard number 0.", actor="test")
+        assert answer.get("usage") == f"{size(home.entries())}/1800"
+        assert home.entries() == ["Always lock the gate of yard number 0.", *known[1:]]
+        assert core.usage()["hot"][0]["chars"] > 1_800
+
+
+@pytest.mark.parametrize("enabled", [True, False])
+def test_the_same_text_four_times_for_a_full_file_is_stored_once(tmp_path: Path, enabled: bool) -> None:  # noqa: FBT001 IL-036
+    home = Home(tmp_path)
+    home.options = replace(roomy(home, 1_000), budget=BudgetOptions(enabled=enabled))
+    filled(home, 1_000)
+    with home.core() as core:
+        first, *again = [core.remember(rule(1), actor="test") for _ in range(4)]
+        assert first["status"] == ("stored" if enabled else "cold_stored_fallback")
+        assert {answer["status"] for answer in again} == {"duplicate" if enabled else "cold_duplicate"}
+        assert {answer.get("id") for answer in again} == {first.get("id")}
+        moved = [line for line in core.history(limit=100)["events"] if line["automatic"] and line["action"] == "moved"]
+        assert len(moved) == first.get("made_room", {}).get("count", 0)
 
 
 def test_what_found_no_room_is_counted_where_people_look(tmp_path: Path) -> None:  # IL-034

@@ -1,5 +1,6 @@
 """Store, change, forget, bring back: what each verb answers and leaves."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -7,7 +8,7 @@ import pytest
 
 from memorycore.domain.memory import Draft, Source
 from memorycore.errors import InvalidInput, NotFound, TooLong
-from memorycore.options import CoreOptions, EmbedOptions, HotLimit
+from memorycore.options import BudgetOptions, CoreOptions, EmbedOptions, HotLimit
 from memorycore.transfer import from_line
 from tests.homes import Home, fact, rule
 
@@ -69,9 +70,9 @@ def test_texts_that_differ_in_one_sign_are_two_memories(tmp_path: Path, first: s
         assert core.usage()["cold"]["total"] + sum(hot["entries"] for hot in core.usage()["hot"]) == 2
 
 
-def test_a_full_file_sends_new_text_cold_and_says_so(tmp_path: Path) -> None:  # IL-033, IL-036
+def test_a_full_file_that_may_not_make_room_sends_new_text_cold_and_says_so(tmp_path: Path) -> None:
     home = Home(tmp_path)
-    home.options = small_file(tmp_path, 200)
+    home.options = replace(small_file(tmp_path, 200), budget=BudgetOptions(enabled=False))
     with home.core() as core:
         answers = [core.remember(rule(number), actor="test") for number in range(8)]
         statuses = [answer["status"] for answer in answers]
@@ -198,7 +199,7 @@ def test_an_update_to_a_known_text_is_refused_with_its_id(tmp_path: Path) -> Non
         assert refused.value.facts["id"] == one
 
 
-def test_an_entry_over_the_limit_may_become_shorter(tmp_path: Path) -> None:  # IL-035
+def test_an_entry_over_the_limit_may_become_shorter(tmp_path: Path) -> None:
     home = Home(tmp_path)
     home.options = small_file(tmp_path, 400)
     with home.core() as core:
@@ -297,7 +298,7 @@ def test_a_moved_home_keeps_its_memories(tmp_path: Path) -> None:
 
 def test_a_text_that_was_held_back_goes_into_the_file_when_it_is_said_again_and_fits(tmp_path: Path) -> None:
     home = Home(tmp_path)
-    home.options = small_file(tmp_path, 200)
+    home.options = replace(small_file(tmp_path, 200), budget=BudgetOptions(enabled=False))
     with home.core() as core:
         first, *_, held = [core.remember(rule(number), actor="test") for number in range(5)]
         assert held["status"] == "cold_stored_fallback"
