@@ -128,7 +128,7 @@ class HotBudget(RuleBasedStateMachine):
         """As an editor does, behind our back: the next call finds it."""
         entries = self.entries(file)
         if does == "add" or not entries:
-            entries = [*entries, text]
+            entries, self.doubled = [*entries, text], self.doubled | ({text} & self.told)
         elif does == "word":
             entries[number % len(entries)] += " Really." if number % 2 else ""
         elif does == "drop":
