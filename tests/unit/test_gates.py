@@ -235,21 +235,21 @@ FLOODS = [
 def test_time_grows_with_the_length_of_a_text_and_no_faster(piece: str) -> None:
     def seconds(size: int) -> float:
         text = piece * (size // len(piece))
-        begun = time.perf_counter()
+        begun = time.process_time()
         secrets.find(text)
         personal.find(text)
-        return time.perf_counter() - begun
+        return time.process_time() - begun
 
     seconds(1000)
-    small, large = min(seconds(2048) for _ in range(3)), seconds(32768)
+    small, large = min(seconds(2048) for _ in range(3)), min(seconds(32768) for _ in range(2))
     assert large < 0.3 or large < small * 16 * 4, (small, large)
 
 
 def test_an_ordinary_text_takes_less_than_a_millisecond() -> None:
     texts = [row["content"] for row in rows(SETS[0]) if len(row["content"]) < 200]
     found_in(texts[0])
-    begun = time.perf_counter()
+    begun = time.process_time()
     for _ in range(5):
         for text in texts:
             found_in(text)
-    assert (time.perf_counter() - begun) / 5 / len(texts) < 0.004  # both gates; a quarter of it on an idle machine
+    assert (time.process_time() - begun) / 5 / len(texts) < 0.004  # both gates; a quarter of it on an idle machine
