@@ -50,7 +50,7 @@ class Ground:
     @property
     def ceiling(self) -> int:
         """Code points up to which a write of ours may fill the file."""
-        return min(self.marks.hard, self.limit) if self.budget.enabled else self.limit
+        return self.marks.hard if self.budget.enabled else self.limit
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
