@@ -25,7 +25,7 @@ def test_a_connected_client_is_a_session_until_it_goes(tmp_path: Path) -> None:
     with Wire(server_env(tmp_path, MEMORYCORE_EMBED_MODEL="none"), name="claude-code") as wire:
         wire.initialize()
         wire.request("tools/list")
-        assert wait_until(lambda: (data / "memorycore.db").exists() and len(noted(data)) == 1)
+        assert wait_until(lambda: (data / "memorycore.db").exists() and len(noted(data)) == 1, 40)
         wire.call("memorycore_get_memory_usage")
         assert wait_until(lambda: any(name.startswith("claude-code-") for name in noted(data)), 20)
         wire.close_input()
