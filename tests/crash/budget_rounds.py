@@ -16,7 +16,7 @@ from typing import Any
 
 from memorycore.core import MemoryCore
 from memorycore.domain.memory import Draft, Target
-from memorycore.options import CoreOptions, HotLimit, thresholds_of
+from memorycore.options import CoreOptions, HotLimit, Thresholds
 from tests.crash.rounds import die_at
 from tests.homes import Clock, Home
 
@@ -29,12 +29,16 @@ LIMITS: dict[Target, int] = {"memory": 700, "user": 500}
 
 
 def tight(options: CoreOptions) -> CoreOptions:
-    """With files that hold some six entries."""
+    """With files that hold some six entries, of which half are too many."""
     return replace(
         options,
         hot_limits={target: HotLimit(chars=chars) for target, chars in LIMITS.items()},
-        thresholds={target: thresholds_of(chars) for target, chars in LIMITS.items()},
+        thresholds={target: marks(chars) for target, chars in LIMITS.items()},
     )
+
+
+def marks(chars: int) -> Thresholds:
+    return Thresholds(soft=chars * 4 // 10, hard=chars * 9 // 10, aim=chars * 3 // 10, rule_budget=chars * 3 // 10)
 
 
 def act(core: MemoryCore, does: str, text: str) -> None:

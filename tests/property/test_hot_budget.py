@@ -38,6 +38,8 @@ resource = pytest.importorskip("resource", reason="a disk that is full needs a l
 THINGS = ("valve", "printer", "boiler", "ledger", "archive", "router", "kiln")
 PLACES = ("Leeds", "Ghent", "Porto", "Turin")
 SHAPES = (
+    "Label every {thing} {n} with a date in {place}{more}.",
+    "The {thing} {n} is always checked twice before a release{more}.",
     "Always check the {thing} {n} before a release{more}.",
     "Never empty the {thing} {n} without asking{more}.",
     "发布之前一定要检查第{n}号清单，{place}的也要{more}。",
@@ -83,6 +85,7 @@ class HotBudget(RuleBasedStateMachine):
         self.home.options = tight(self.home.options)
         self.told: set[str] = set()
         self.doubled: set[str] = set()
+        self.dropped: set[str] = set()
         self.stood: dict[str, tuple[str, str]] = {}
         self.last_event = 0
         self.model: Moody | None = None
@@ -106,8 +109,10 @@ class HotBudget(RuleBasedStateMachine):
         assert not {"refused", "error"} & {answer["status"] for answer in answers}
         self.told |= set(several)
 
-    @rule()
-    def make_room(self) -> None:
+    @rule(runs=st.booleans())
+    def make_room(self, runs: bool) -> None:  # noqa: FBT001 hypothesis gives it by name
+        if runs:
+            self.core.session_seen("s1")
         self.ours(self.core.overflow)
 
     @rule()
@@ -126,18 +131,20 @@ class HotBudget(RuleBasedStateMachine):
     @rule(text=texts, number=numbers, file=files, does=st.sampled_from(("add", "word", "drop", "turn", "double")))
     def host_writes(self, text: str, number: int, file: Target, does: str) -> None:
         """As an editor does, behind our back: the next call finds it."""
-        entries = self.entries(file)
+        entries = before = self.entries(file)
         if does == "add" or not entries:
             entries, self.doubled = [*entries, text], self.doubled | ({text} & self.told)
         elif does == "word":
+            entries = [*entries]
             entries[number % len(entries)] += " Really." if number % 2 else ""
         elif does == "drop":
-            del entries[number % len(entries)]
+            entries = [entry for place, entry in enumerate(entries) if place != number % len(entries)]
         elif does == "turn":
             entries = [*entries[1:], entries[0]]
         else:  # the text of something that is not there stands beside what stands for it
             again = [text for text in sorted(self.told) if text not in entries][:1]
             entries, self.doubled = [*entries, *again], self.doubled | set(again)
+        self.dropped |= set(before) - set(entries)
         self.home.options.hot_dir.mkdir(exist_ok=True)
         self.path(file).write_bytes(DELIMITER.join(dict.fromkeys(entries)).encode("utf-8"))
         self.told |= {entry for entry in entries if not entry.startswith(MARKS)}
@@ -217,7 +224,7 @@ class HotBudget(RuleBasedStateMachine):
             entries = self.entries(target)
             assert size(entries) <= max(marks.hard, size(before[target]))
             gone = [entry for entry in before[target] if entry not in entries and not is_fold(entry)]
-            came = [entry for entry in entries if entry not in before[target]]
+            came = [entry for entry in entries if entry not in before[target] and not entry.startswith(MARKS)]
             if runs and self.active(gone):
                 assert size([*before[target], *(coming or came)]) > marks.hard
         return answer
@@ -227,6 +234,8 @@ class HotBudget(RuleBasedStateMachine):
         self.core.touch()
         self.core.touch()
         assert self.told - self.all_texts() == set()
+        gone = {memory.content for memory in self.everything() if memory.trash_reason == "host_removed"}
+        assert gone <= self.dropped, "nobody else took it out"
         said = Counter(memory.norm_hash for memory in self.everything() if memory.state == "active")
         twice = {memory.content for memory in self.everything() if said[memory.norm_hash] > 1}
         assert twice <= self.doubled, "a host may well write one text into both files"
