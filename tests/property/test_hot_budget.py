@@ -109,8 +109,9 @@ class HotBudget(RuleBasedStateMachine):
         assert not {"refused", "error"} & {answer["status"] for answer in answers}
         self.told |= set(several)
 
-    @rule(runs=st.booleans())
-    def make_room(self, runs: bool) -> None:  # noqa: FBT001 hypothesis gives it by name
+    @rule(runs=st.booleans(), days=st.sampled_from((0, 35, 50)))
+    def make_room(self, runs: bool, days: int) -> None:  # noqa: FBT001 hypothesis gives it by name
+        self.home.clock.forward(days=days)
         if runs:
             self.core.session_seen("s1")
         self.ours(self.core.overflow)
