@@ -155,20 +155,27 @@ def spoken_language(raw: object) -> Language:
 
 
 def setting(
-    default: T, *variables: str, read: Callable[[object], Any] = text, secret: bool = False, path: bool = False
+    default: T,
+    *variables: str,
+    read: Callable[[object], Any] = text,
+    secret: bool = False,
+    path: bool = False,
+    shared: bool = True,
 ) -> T:
-    return field(default=default, metadata={"variables": variables, "read": read, "secret": secret, "path": path})
+    """Declare one setting. ``shared`` False: processes that work for each other need not agree on it."""
+    facts = {"variables": variables, "read": read, "secret": secret, "path": path, "shared": shared}
+    return field(default=default, metadata=facts)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
     """All settings with their final values. What a setting is for stands in ``messages``, under ``setting.<key>``."""
 
-    hot_dir: Path = setting(Path(), "MEMORY_DIR", path=True)
-    data_dir: Path = setting(Path(), "MEMORYCORE_DATA_DIR", "MNEMOSYNE_DATA_DIR", path=True)
+    hot_dir: Path = setting(Path(), "MEMORY_DIR", path=True, shared=False)
+    data_dir: Path = setting(Path(), "MEMORYCORE_DATA_DIR", "MNEMOSYNE_DATA_DIR", path=True, shared=False)
     hermes_home: Path | None = setting(None, "HERMES_HOME", path=True)
-    namespace: str = setting("", "MEMORYCORE_NAMESPACE")
-    language: Language = setting("en", "MEMORYCORE_LANG", read=spoken_language)
+    namespace: str = setting("", "MEMORYCORE_NAMESPACE", shared=False)
+    language: Language = setting("en", "MEMORYCORE_LANG", read=spoken_language, shared=False)
     timezone: str = setting("", "MEMORYCORE_TIMEZONE")
 
     char_limit_memory: int = setting(0, "MEMORYCORE_CHAR_LIMIT_MEMORY", read=whole(200, 1_000_000))
@@ -236,9 +243,9 @@ class Settings:
     activity_log_days: float = setting(45.0, "MEMORYCORE_ACTIVITY_LOG_DAYS", read=number(0.01, 36_500))
     activity_log_kb: int = setting(2048, "MEMORYCORE_ACTIVITY_LOG_KB", read=whole(1, 1_000_000))
 
-    toolset: str = setting("core", "MEMORYCORE_TOOLSET", read=one_of("core", "full"))
-    http_host: str = setting("127.0.0.1", "MEMORYCORE_HTTP_HOST")
-    http_port: int = setting(8765, "MEMORYCORE_HTTP_PORT", read=whole(0, 65_535))
+    toolset: str = setting("core", "MEMORYCORE_TOOLSET", read=one_of("core", "full"), shared=False)
+    http_host: str = setting("127.0.0.1", "MEMORYCORE_HTTP_HOST", shared=False)
+    http_port: int = setting(8765, "MEMORYCORE_HTTP_PORT", read=whole(0, 65_535), shared=False)
 
     config_file: Path | None = None
     origins: Mapping[str, Origin] = field(default_factory=dict[str, Origin])
@@ -250,6 +257,19 @@ class Settings:
     def describe(self) -> list[Shown]:
         """Every setting with its value and origin, in the order of declaration."""
         return [self._shown(declared) for declared in declared_settings()]
+
+    def fingerprint(self) -> str:
+        """One word that two processes have in common when they would do the same with a request.
+
+        Directories and namespace are left out, which are compared by themselves, and so is what each process may
+        choose alone (language, toolset, addresses). Secrets count; none can be read out of it.
+        """
+        import hashlib
+
+        shared = {each.name: getattr(self, each.name) for each in declared_settings() if each.metadata["shared"]}
+        shared["timezone"] = self.zone()
+        words = "\n".join(f"{name}={value!s}" for name, value in sorted(shared.items()))
+        return hashlib.sha256(words.encode("utf-8", "surrogateescape")).hexdigest()
 
     def _shown(self, declared: Field[Any]) -> Shown:
         value = getattr(self, declared.name)

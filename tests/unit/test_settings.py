@@ -286,3 +286,20 @@ def test_the_language_is_the_named_one_or_the_locales(home: Path, env: dict[str,
 def test_every_setting_has_one_key_and_a_variable() -> None:
     known = variables()
     assert len({key for key in known.values() if not key.endswith("_file")}) == len(Settings(hot_dir=Path()).describe())
+
+
+def test_processes_that_would_do_the_same_have_one_fingerprint(home: Path, tmp_path: Path) -> None:
+    alone = {"MEMORYCORE_TOOLSET": "full", "MEMORYCORE_LANG": "zh", "MEMORYCORE_HTTP_PORT": "0"}
+    directories = {"MEMORYCORE_DATA_DIR": str(tmp_path), "MEMORYCORE_NAMESPACE": "team"}
+    assert load(home).fingerprint() == load(home, **alone).fingerprint() == load(home, **directories).fingerprint()
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("MEMORYCORE_TRASH_DAYS", "3"), ("MEMORYCORE_EMBED_KEY", "k1"), ("MEMORYCORE_TIMEZONE", "Asia/Shanghai")],
+)
+def test_a_setting_that_changes_what_is_done_changes_the_fingerprint(home: Path, name: str, value: str) -> None:
+    found = load(home, MEMORYCORE_TIMEZONE="Europe/Berlin").fingerprint()
+    changed = load(home, **({"MEMORYCORE_TIMEZONE": "Europe/Berlin"} | {name: value})).fingerprint()
+    assert changed != found
+    assert len(changed) == 64
