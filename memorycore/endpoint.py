@@ -6,7 +6,6 @@ Read by clients that must start at once, so nothing but the standard library is 
 import json
 import os
 import stat
-import tempfile
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, fields
@@ -43,6 +42,8 @@ def write(endpoint: Endpoint) -> None:
     Raises:
         OSError: The data directory cannot be written.
     """
+    import tempfile  # readers do without it
+
     place = Path(endpoint.data_dir) / FILE
     number, name = tempfile.mkstemp(prefix=f".{FILE}.", dir=place.parent)  # made with mode 0600
     try:

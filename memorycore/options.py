@@ -9,7 +9,7 @@ from datetime import UTC, tzinfo
 from pathlib import Path
 from typing import Literal
 
-from memorycore.domain.memory import TRASH_DAYS, Target
+from memorycore.domain.terms import TRASH_DAYS, Target
 
 ColdBackend = Literal["local"]
 Language = Literal["en", "zh"]

@@ -5,6 +5,9 @@ from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from typing import Any, Literal, get_args
 
+from memorycore.domain.terms import TARGETS as TARGETS
+from memorycore.domain.terms import TRASH_DAYS as TRASH_DAYS
+from memorycore.domain.terms import Target as Target
 from memorycore.domain.text import entry_hash
 from memorycore.errors import InvalidInput, TooLong
 
@@ -15,19 +18,16 @@ Kind = Literal[
 Policy = Literal["core", "rule", "fact", "episode"]
 State = Literal["active", "superseded", "expired", "trashed", "purged"]
 Residence = Literal["hot", "stub", "cold"]
-Target = Literal["memory", "user"]
 Scope = Literal["global", "session"]
 SourceStatus = Literal["verified", "unverified", "stale", "disputed"]
 
 KINDS: tuple[Kind, ...] = get_args(Kind)
 POLICIES: tuple[Policy, ...] = get_args(Policy)
-TARGETS: tuple[Target, ...] = get_args(Target)
 SCOPES: tuple[Scope, ...] = get_args(Scope)
 SOURCE_STATUSES: tuple[SourceStatus, ...] = get_args(SourceStatus)
 
 MAX_CONTENT_BYTES = 64 * 1024
 SESSION_SCOPE_DAYS = 14
-TRASH_DAYS = 30
 # Why a memory is in the bin when a person did not want it any more: nothing automatic brings such a text back.
 WANTED_GONE = frozenset({"user", "host_removed", "undo", "review", "rejected"})
 

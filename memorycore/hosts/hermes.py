@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import cast
 
-from memorycore.domain.memory import Target
+from memorycore.domain.terms import Target
 from memorycore.options import DEFAULT_HOT_LIMIT, HotLimit
 
 LIMIT_KEYS: dict[Target, str] = {"memory": "memory_char_limit", "user": "user_char_limit"}

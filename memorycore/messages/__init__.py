@@ -10,12 +10,13 @@ import tomllib
 from collections.abc import Mapping
 from datetime import date
 from functools import lru_cache
-from importlib.resources import files
-from typing import Any, cast, get_args
+from typing import TYPE_CHECKING, Any, cast, get_args
 
-from memorycore.answers import Problem
 from memorycore.errors import MemoryCoreError
 from memorycore.options import Language
+
+if TYPE_CHECKING:
+    from memorycore.answers import Problem
 
 LANGUAGES: tuple[Language, ...] = get_args(Language)
 # Codes of these tables stand alone ("not_found"); those of the others carry the table's name ("heading.hot").
@@ -29,6 +30,8 @@ _FACT = re.compile(r"\{(\w+)(?::([^{}|]+)\|([^{}|]+))?\}")
 @lru_cache(maxsize=len(LANGUAGES))
 def catalogue(lang: Language) -> Mapping[str, str]:
     """Every code of one language with its sentence."""
+    from importlib.resources import files  # whoever only reads settings does without it
+
     content = files(__name__).joinpath(f"{lang}.toml").read_text(encoding="utf-8")
     tables = cast("dict[str, dict[str, str]]", tomllib.loads(content))
     words = {
@@ -81,7 +84,7 @@ def _shown(fact: object) -> object:
     return mask(fact, secrets.find(fact))
 
 
-def problem(error: MemoryCoreError, lang: Language) -> Problem:
+def problem(error: MemoryCoreError, lang: Language) -> "Problem":
     """The refusal as every surface answers it."""
     return {"ok": False, "code": error.code, "message": error_text(error, lang), "retryable": error.retryable}
 

@@ -13,7 +13,7 @@ from datetime import UTC, datetime, tzinfo
 from pathlib import Path
 from typing import Any, Literal, TypeVar, cast
 
-from memorycore.domain.memory import TRASH_DAYS, Target
+from memorycore.domain.terms import TRASH_DAYS, Target
 from memorycore.errors import NotAvailable, SettingsError
 from memorycore.messages import language_of
 from memorycore.options import (

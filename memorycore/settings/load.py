@@ -9,7 +9,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, cast
 
-from memorycore.domain.memory import TARGETS
+from memorycore.domain.terms import TARGETS
 from memorycore.errors import SettingsError
 from memorycore.hosts import hermes
 from memorycore.messages import language
