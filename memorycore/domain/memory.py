@@ -5,9 +5,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from typing import Any, Literal, get_args
 
-from memorycore.domain.terms import TARGETS as TARGETS
-from memorycore.domain.terms import TRASH_DAYS as TRASH_DAYS
-from memorycore.domain.terms import Target as Target
+from memorycore.domain.terms import TARGETS, Target
 from memorycore.domain.text import entry_hash
 from memorycore.errors import InvalidInput, TooLong
 
