@@ -1,5 +1,6 @@
 """MemoryCore: one method per verb, used by every surface. It sequences the rooms and answers plain objects."""
 
+import copy
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -28,7 +29,7 @@ from memorycore.domain.memory import Draft, Memory, Target
 from memorycore.embed import EmbeddingService
 from memorycore.govern import maintenance, purge, question_log, vectors
 from memorycore.llm import open_endpoint
-from memorycore.options import CoreOptions
+from memorycore.options import CoreOptions, Language
 from memorycore.search import RecallFilters
 from memorycore.store.queries import Source
 
@@ -94,6 +95,19 @@ class MemoryCore:
     def session_seen(self, session_id: str) -> None:
         """A session is at work whose prompt holds the hot files as they were. Noted, not written: it costs nothing."""
         self.rooms.session_seen(session_id)
+
+    def sessions_ended(self, session_ids: Sequence[str]) -> None:
+        """Sessions are over that were at work here; what their prompts held may change now."""
+        self.rooms.sessions_ended(session_ids)
+
+    def speaking(self, language: Language) -> "MemoryCore":
+        """This same open memory, for somebody who reads another language: everything is shared but the sentences."""
+        if language == self.options.language:
+            return self
+        other = copy.copy(self)
+        other.rooms = self.rooms.speaking(language)
+        other.options = other.rooms.options
+        return other
 
     def close(self) -> None:
         """End the background work and close the database. Nothing acknowledged depends on it."""

@@ -1,8 +1,10 @@
 """What every verb works on: the store, the two hot files, the model, the time, and how they are kept in step."""
 
+import copy
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache, partial
 
@@ -19,7 +21,7 @@ from memorycore.hot.tier import HotTier
 from memorycore.lifecycle import naming
 from memorycore.lifecycle.rows import Cause
 from memorycore.opening import embed_choice, open_tier
-from memorycore.options import CoreOptions, GateOptions
+from memorycore.options import CoreOptions, GateOptions, Language
 from memorycore.search import LivingIndex, RecallFilters, SearchRequest, SearchResult, search
 from memorycore.search.neighbours import Scout
 from memorycore.store import erasure, open_database, sessions, upkeep
@@ -126,12 +128,29 @@ class Rooms:
         if self.uses.seen(_clean_session(session_id, self.options.gates)) and self.background:
             self.background.wake()
 
+    def sessions_ended(self, session_ids: Sequence[str]) -> None:
+        """Sessions are over, whose prompts hold the files no longer. Waits for no other writer."""
+        self.uses.ended([_clean_session(session_id, self.options.gates) for session_id in session_ids])
+        if self.background:
+            self.background.wake()
+
+    def speaking(self, language: Language) -> "Rooms":
+        """The same rooms, seen by somebody who reads another language."""
+        other = copy.copy(self)
+        other.options = replace(self.options, language=language)
+        return other
+
     def session_runs(self) -> bool:
         """Whether any session is at work, of this process or another, whose prompt holds the hot files."""
         self.uses.flush()
         idle = timedelta(minutes=self.options.budget.session_idle_minutes)
         with self.db.read() as c:
             return sessions.running(c, self.options.namespace, self.clock(), idle)
+
+    @property
+    def no_model(self) -> str:
+        """Why there are no vectors now, a code; empty while there are, or may soon be."""
+        return (self.embedding.why or "no_model") if self.embedding.state in {"off", "failed"} else ""
 
     def touch(self) -> None:
         """Take notice of what others did to the hot files. A file that cannot be read is a problem, not an end."""

@@ -15,7 +15,7 @@ from memorycore import __version__
 from memorycore.server import prompts, resources
 from memorycore.server.boundary import ToolFaultError, answer_tool
 from memorycore.server.caller import Caller, caller
-from memorycore.server.desk import Desk
+from memorycore.server.desk import Place
 from memorycore.server.tools import TOOLS, ToolSpec
 
 NAME = "memorycore"
@@ -31,10 +31,10 @@ INSTRUCTIONS = (
 )
 
 
-class MemoryServer(MCPServer[Desk]):
+class MemoryServer(MCPServer[Place]):
     """An ``MCPServer`` whose tools are a table: own schemas, own argument check, own error texts."""
 
-    def __init__(self, desk: Desk, tools: Sequence[ToolSpec] = TOOLS) -> None:
+    def __init__(self, desk: Place, tools: Sequence[ToolSpec] = TOOLS) -> None:
         super().__init__(
             NAME,
             title="MemoryCore",
@@ -51,11 +51,11 @@ class MemoryServer(MCPServer[Desk]):
 
     async def list_tools(self) -> list[Tool]:
         self.listed.set()
-        self.desk.seen(caller("").session_id)  # every client lists the tools when it connects
+        self.desk.seen(caller("", self.desk.session).session_id)  # every client lists the tools when it connects
         return [_listed(tool) for tool in self.tools.values()]
 
     async def call_tool(
-        self, name: str, arguments: dict[str, Any], context: Context[Desk, Any] | None = None
+        self, name: str, arguments: dict[str, Any], context: Context[Place, Any] | None = None
     ) -> CallToolResult:
         """Run one tool in a worker thread. A call whose client has gone is left to end by itself.
 
@@ -65,18 +65,25 @@ class MemoryServer(MCPServer[Desk]):
         tool = self.tools.get(name)
         if tool is None:
             raise ToolError(f"Unknown tool: {name[:80]}")
-        work = functools.partial(answer_tool, self.desk, tool, arguments, _caller(context))
+        work = functools.partial(answer_tool, self.desk, tool, arguments, self._caller(context))
         try:
             text = await anyio.to_thread.run_sync(work, abandon_on_cancel=True)
         except ToolFaultError as fault:
             raise ToolError(str(fault)) from None
         return CallToolResult(content=[TextContent(type="text", text=text)])
 
+    def _caller(self, context: Context[Place, Any] | None) -> Caller:
+        if context is None:
+            return caller("", self.desk.session)
+        params = context.session.client_params
+        headers: Mapping[str, str] = context.headers or {}
+        return caller(params.client_info.name if params else "", headers.get("mcp-session-id") or self.desk.session)
 
-def _lifespan(desk: Desk) -> Any:
+
+def _lifespan(desk: Place) -> Any:
     @asynccontextmanager
-    async def lifespan(server: MCPServer[Desk]) -> AsyncGenerator[Desk]:
-        """Once per process, in every transport: open the core in the background, close it at the end."""
+    async def lifespan(server: MCPServer[Place]) -> AsyncGenerator[Place]:
+        """Once for each place at the desk: open the core in the background, leave the place at the end."""
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(_warm_when_listed, cast("MemoryServer", server))
             try:
@@ -109,11 +116,3 @@ def _listed(tool: ToolSpec) -> Tool:
             open_world_hint=False,
         ),
     )
-
-
-def _caller(context: Context[Desk, Any] | None) -> Caller:
-    if context is None:
-        return caller("")
-    params = context.session.client_params
-    headers: Mapping[str, str] = context.headers or {}
-    return caller(params.client_info.name if params else "", headers.get("mcp-session-id", ""))

@@ -17,7 +17,7 @@ from memorycore.errors import InvalidInput, MemoryCoreError
 from memorycore.options import Language
 from memorycore.server import asks
 from memorycore.server.caller import Caller
-from memorycore.server.desk import Desk
+from memorycore.server.desk import Place
 from memorycore.server.fit import fit, to_json
 from memorycore.server.tools import STORE_BYTES, ToolSpec
 
@@ -41,7 +41,7 @@ class ToolFaultError(Exception):
     """Something broke. The text names the reference under which the log has the rest."""
 
 
-def answer_tool(desk: Desk, tool: ToolSpec, arguments: Mapping[str, Any], caller: Caller) -> str:
+def answer_tool(desk: Place, tool: ToolSpec, arguments: Mapping[str, Any], caller: Caller) -> str:
     """Run one tool and give its answer as JSON text within the tool's byte budget.
 
     Raises:
@@ -64,10 +64,10 @@ def refusal(tool: ToolSpec, error: MemoryCoreError, language: Language) -> Mappi
     return {**problem, "status": "refused"} if tool.ask is asks.StoreFact else dict(problem)
 
 
-def _run(desk: Desk, tool: ToolSpec, arguments: Mapping[str, Any], caller: Caller) -> tuple[Mapping[str, Any], int]:
+def _run(desk: Place, tool: ToolSpec, arguments: Mapping[str, Any], caller: Caller) -> tuple[Mapping[str, Any], int]:
     ask = _checked(tool, arguments)
     with desk.core() as core:
-        core.session_seen(caller.session_id)
+        desk.seen(caller.session_id)
         answer = dict(tool.run(core, ask, caller))
     if extras := [name for name in arguments if name not in tool.ask.model_fields]:
         answer["unknown_arguments"] = [name[:40] for name in extras[:NAMED_EXTRAS]]

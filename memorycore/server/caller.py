@@ -1,6 +1,5 @@
 """Who calls a tool: the name that the client gave itself, and one id for its connection."""
 
-import uuid
 from dataclasses import dataclass
 from hashlib import sha256
 
@@ -8,7 +7,6 @@ from memorycore.domain.text import sanitise
 
 UNNAMED = "mcp"
 LONGEST_NAME = 64
-_PROCESS = uuid.uuid4().hex[:12]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,12 +21,11 @@ class Caller:
         return f"mcp:{self.name}"
 
 
-def caller(client_name: str, transport_session: str = "") -> Caller:
+def caller(client_name: str, session: str = "") -> Caller:
     """The caller of one request.
 
-    ``transport_session`` is the HTTP session id, empty on stdio. It lets whoever holds it speak for that client, so
-    only a digest of it is kept.
+    ``session`` is the HTTP session id, or what its place at the desk was given. It may let whoever holds it speak for
+    that client, so only a digest of it is kept.
     """
     name = " ".join(sanitise(client_name).split())[:LONGEST_NAME] or UNNAMED
-    own = sha256(transport_session.encode()).hexdigest()[:12] if transport_session else _PROCESS
-    return Caller(name=name, session_id=f"{name}-{own}")
+    return Caller(name=name, session_id=f"{name}-{sha256(session.encode()).hexdigest()[:12]}")

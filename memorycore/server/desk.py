@@ -1,4 +1,4 @@
-"""The one MemoryCore of this process: opened when first needed, shared by all calls, closed once.
+"""The one MemoryCore of this process: opened when first needed, shared by all calls, closed once; and seats at it.
 
 When another database was put in the place of its own, the next call opens that one.
 
@@ -8,7 +8,8 @@ again. So a client always lists ten tools, and a full disk or a newer database i
 
 import logging
 import threading
-from collections.abc import Callable, Generator
+import uuid
+from collections.abc import Callable, Collection, Generator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -22,10 +23,14 @@ _log = logging.getLogger(__name__)
 
 
 class Desk:
-    """Hands the core to calls, which run in many threads at once, and knows how many are busy."""
+    """Hands the core to calls, which run in many threads at once, and knows how many are busy.
 
-    def __init__(self, open_core: Callable[[], "MemoryCore"], *, language: Language) -> None:
+    ``session``: what tells the one client of this process from all others, so that it keeps its place elsewhere too.
+    """
+
+    def __init__(self, open_core: Callable[[], "MemoryCore"], *, language: Language, session: str = "") -> None:
         self.language: Language = language
+        self.session = session or uuid.uuid4().hex
         self._open_core = open_core
         self._opening = threading.Lock()
         self._core: MemoryCore | None = None
@@ -60,6 +65,13 @@ class Desk:
         else:
             core.session_seen(session_id)
 
+    def ended(self, session_ids: Collection[str]) -> None:
+        """Sessions are over. They are not waited for, and a note that cannot be written now is let go."""
+        core = self._core
+        self._newcomers.difference_update(session_ids)
+        if core is not None and session_ids:
+            core.sessions_ended(tuple(session_ids))
+
     def warm(self) -> None:
         """Open the core in a thread of its own, so that the model loads while nobody waits for it."""
         threading.Thread(target=self._warm, name="memorycore-warm", daemon=True).start()
@@ -92,3 +104,41 @@ class Desk:
                 pass
         except MemoryCoreError as error:
             _log.warning("not ready: %s", error.code)
+
+
+class Seat:
+    """The place of one client at a desk that outlives it: its language and its sessions, which end when it leaves."""
+
+    def __init__(self, desk: Desk, *, language: Language, session: str = "") -> None:
+        self.language: Language = language
+        self.session = session or uuid.uuid4().hex
+        self._desk = desk
+        self._sessions: set[str] = set()
+        self._left = False
+
+    @contextmanager
+    def core(self) -> Generator["MemoryCore"]:
+        """The open core, answering in the language of this client.
+
+        Raises:
+            MemoryCoreError: It cannot be opened now, or the server is ending.
+        """
+        with self._desk.core() as core:
+            yield core.speaking(self.language)
+
+    def seen(self, session_id: str) -> None:
+        if not self._left:  # a call that outlives its client must not bring the session back
+            self._sessions.add(session_id)
+            self._desk.seen(session_id)
+
+    def warm(self) -> None:
+        self._desk.warm()
+
+    def close(self, *, grace_s: float) -> None:
+        """The client has left. The core stays open, and calls under way end by themselves."""
+        del grace_s
+        self._left = True
+        self._desk.ended(tuple(self._sessions))
+
+
+Place = Desk | Seat

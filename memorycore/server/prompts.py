@@ -2,7 +2,7 @@
 
 from mcp.server.mcpserver import MCPServer
 
-from memorycore.server.desk import Desk
+from memorycore.server.desk import Place
 
 REVIEW = (
     "Go through what is remembered with me. Call memorycore_memory_audit and memorycore_get_memory_usage. Show me the "
@@ -18,7 +18,7 @@ TIDY = (
 )
 
 
-def add(server: MCPServer[Desk]) -> None:
+def add(server: MCPServer[Place]) -> None:
     """Register both with the server."""
 
     @server.prompt(name="review", description="Look through what is remembered and correct it together.")

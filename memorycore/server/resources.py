@@ -10,7 +10,7 @@ from mcp.server.mcpserver.exceptions import ResourceError, ResourceNotFoundError
 from memorycore import messages
 from memorycore.domain.memory import TARGETS
 from memorycore.errors import InvalidInput, MemoryCoreError, NotFound
-from memorycore.server.desk import Desk
+from memorycore.server.desk import Place
 from memorycore.server.fit import fit, to_json
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ ITEM_BYTES = 64 * 1024
 DELIMITER = "\n§\n"
 
 
-def add(server: MCPServer[Desk], desk: Desk) -> None:
+def add(server: MCPServer[Place], desk: Place) -> None:
     """Register the three with the server."""
 
     @server.resource(
@@ -61,7 +61,7 @@ def add(server: MCPServer[Desk], desk: Desk) -> None:
 
 
 @contextmanager
-def _core(desk: Desk) -> Generator["MemoryCore"]:
+def _core(desk: Place) -> Generator["MemoryCore"]:
     try:
         with desk.core() as core:
             yield core
