@@ -12,7 +12,7 @@ import apsw
 
 from memorycore.domain.memory import Memory
 from memorycore.errors import LlmError
-from memorycore.govern.verdicts import ABOUT_THE_PAIR, AWAY_PAUSE_MS, FIRST_PAUSE_MS, LONGEST_PAUSE_MS, MAX_ATTEMPTS
+from memorycore.govern.verdicts import ABOUT_THE_PAIR, AWAY_PAUSE, RETRY
 from memorycore.store import opinions, progress
 from memorycore.store.opinions import LONGEST_WAIT, Opinion, Question
 
@@ -51,14 +51,13 @@ def failed(c: apsw.Connection, memory: Memory, question: Question, error: LlmErr
         return why
     if why not in ABOUT_THE_PAIR:
         asked_s = error.facts.get("retry_after_s")
-        pause_ms = max(AWAY_PAUSE_MS, asked_s * 1_000) if isinstance(asked_s, float) else AWAY_PAUSE_MS
-        progress.put(c, memory.namespace, AWAY, why, now + timedelta(milliseconds=min(pause_ms, LONGEST_PAUSE_MS)))
+        pause = max(AWAY_PAUSE, timedelta(seconds=asked_s)) if isinstance(asked_s, float) else AWAY_PAUSE
+        progress.put(c, memory.namespace, AWAY, why, now + min(pause, LONGEST_WAIT))
         return why
     known = opinions.by_seq(c, memory.namespace, question, [memory.seq]).get(memory.seq)
     before = known.attempts if known is not None and known.version == memory.version else 0
-    pause = timedelta(milliseconds=min(FIRST_PAUSE_MS * 8**before, LONGEST_PAUSE_MS))
-    counted = Opinion(version=memory.version, at=now, attempts=before + 1, not_before=now + pause)
-    if counted.attempts >= MAX_ATTEMPTS:
+    counted = Opinion(version=memory.version, at=now, attempts=before + 1, not_before=now + RETRY.pause(before))
+    if counted.attempts >= RETRY.most:
         counted = replace(counted, answer=GIVEN_UP)
     opinions.put(c, memory, question, counted)
     return ""

@@ -4,11 +4,12 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from memorycore.errors import EmbeddingError, StoreError
-from memorycore.store import Database, vectors
+from memorycore.store import Database, jobs, vectors
+from memorycore.store.jobs import Retry
 from memorycore.store.memories import to_ms
 from memorycore.store.vectors import VectorJob
 
@@ -18,12 +19,10 @@ if TYPE_CHECKING:
 
     from memorycore.embed import EmbeddingService
 
-LEASE_MS = 300_000
+LEASE_S = 300.0
 LONGEST_CATCH_UP_S = 2.0
-FIRST_PAUSE_MS = 5_000
-LONGEST_PAUSE_MS = vectors.LONGEST_WAIT_MS
-AWAY_PAUSE_MS = 15_000
-MAX_ATTEMPTS = 6
+RETRY = Retry(first=timedelta(seconds=5), times=4, most=6)
+AWAY_PAUSE = timedelta(seconds=15)
 # Failures that say something about the text, or may do so: they count. All others mean that the model is away.
 ABOUT_THE_TEXT = frozenset({"refused", "too_long", "empty_text", "server_error", "bad_answer", "bad_vector", "fault"})
 
@@ -57,7 +56,7 @@ def fill(
 ) -> Filled:
     """Take due jobs, embed their texts, store the vectors.
 
-    A text that the model refuses is tried again with growing pauses, ``MAX_ATTEMPTS`` times, then parked and shown in
+    A text that the model refuses is tried again with growing pauses, ``RETRY.most`` times, then parked and shown in
     status. While the model is away nothing is counted against a text.
     """
     now_ms = to_ms(clock()) or 0
@@ -68,9 +67,9 @@ def fill(
     if fingerprint is None:
         return Filled()
     with db.write() as c:
-        jobs = vectors.lease_due(c, now_ms, lease_ms=LEASE_MS, limit=limit)
-    results = embedding.passages([job.content for job in jobs], timeout_s=timeout_s)
-    return _store(db, jobs, results, fingerprint=fingerprint, now_ms=to_ms(clock()) or 0)
+        due = vectors.lease_due(c, now_ms, lease_s=LEASE_S, limit=limit)
+    results = embedding.passages([job.content for job in due], timeout_s=timeout_s)
+    return _store(db, due, results, fingerprint=fingerprint, now=clock())
 
 
 def catch_up(db: Database, embedding: "EmbeddingService", *, clock: Callable[[], datetime]) -> None:
@@ -88,15 +87,15 @@ def catch_up(db: Database, embedding: "EmbeddingService", *, clock: Callable[[],
 
 def _store(
     db: Database,
-    jobs: Sequence[VectorJob],
+    taken: Sequence[VectorJob],
     results: "Sequence[NDArray[np.float32] | EmbeddingError]",
     *,
     fingerprint: str,
-    now_ms: int,
+    now: datetime,
 ) -> Filled:
     made = failed = waiting = 0
     with db.write() as c:
-        for job, result in zip(jobs, results, strict=True):
+        for job, result in zip(taken, results, strict=True):
             if not isinstance(result, EmbeddingError):
                 # The memory may have changed or gone since the job was taken; then its job is gone or new.
                 if vectors.still_wanted(c, job):
@@ -106,10 +105,9 @@ def _store(
                 continue
             why = str(result.facts.get("why", result.code))
             if why not in ABOUT_THE_TEXT:
-                vectors.postpone_job(c, job, error=why, retry_at_ms=now_ms + AWAY_PAUSE_MS)
+                jobs.postpone(c, job.job, now, error=why, pause=AWAY_PAUSE)
                 waiting += 1
                 continue
-            pause = min(FIRST_PAUSE_MS * 4**job.attempts, LONGEST_PAUSE_MS)
-            vectors.fail_job(c, job, error=why, retry_at_ms=now_ms + pause, dead=job.attempts + 1 >= MAX_ATTEMPTS)
+            jobs.failed(c, job.job, now, error=why, retry=RETRY)
             failed += 1
     return Filled(made=made, failed=failed, waiting=waiting)

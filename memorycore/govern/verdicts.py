@@ -6,7 +6,7 @@ transitions as after a verdict of the rules, so that it can be undone in the sam
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import TypeAlias
 
 import apsw
@@ -14,18 +14,16 @@ import apsw
 from memorycore.domain.judge import Relation
 from memorycore.errors import Conflict, LlmError, NotFound
 from memorycore.llm import ChatEndpoint, ask_relation
-from memorycore.store import Database, pairs
-from memorycore.store.memories import to_ms
+from memorycore.store import Database, jobs, pairs
+from memorycore.store.jobs import Retry
 from memorycore.store.pairs import Pair
 
 Apply: TypeAlias = Callable[[str, str, Relation], None]
 """``apply(old_id, new_id, relation)``, called outside of any transaction."""
 
-LEASE_MS = 900_000
-FIRST_PAUSE_MS = 60_000
-LONGEST_PAUSE_MS = pairs.LONGEST_WAIT_MS
-AWAY_PAUSE_MS = 300_000
-MAX_ATTEMPTS = 4
+LEASE_S = 900.0
+RETRY = Retry(first=timedelta(minutes=1), times=8, most=4)
+AWAY_PAUSE = timedelta(minutes=5)
 # Failures that may lie with the two texts: they count. All others mean that the model is away.
 ABOUT_THE_PAIR = frozenset({"refused", "too_long", "server_error", "bad_answer"})
 
@@ -61,11 +59,11 @@ def settle(
 
     ``apply`` comes before the pair is crossed off: a process that dies between asks again, and finds the memories
     changed. A pair that a memory of changed or went while the model was thinking is dropped. A pair that gets no usable
-    answer is tried again with growing pauses, ``MAX_ATTEMPTS`` times, then parked; while the model is away nothing is
+    answer is tried again with growing pauses, ``RETRY.most`` times, then parked; while the model is away nothing is
     counted.
     """
     with db.read() as c:
-        if not pairs.any_due(c, namespaces, _now(clock)):
+        if not jobs.any_due(c, (pairs.KIND,), clock(), namespaces=namespaces):
             return Settled()
     with db.write() as c:
         dropped = pairs.drop_changed(c, namespaces)
@@ -73,13 +71,13 @@ def settle(
     away = ""
     for _ in range(limit):
         with db.write() as c:
-            pair = pairs.lease_next(c, namespaces, _now(clock), lease_ms=LEASE_MS)
+            pair = pairs.lease_next(c, namespaces, clock(), lease_s=LEASE_S)
         if pair is None:
             break
         try:
             relation = ask_relation(endpoint, pair.old_text, pair.new_text)
         except LlmError as error:
-            away = _put_back(db, pair, namespaces, error, _now(clock))
+            away = _put_back(db, pair, namespaces, error, clock())
             if away:
                 break
             failed += 1
@@ -99,28 +97,21 @@ def _apply(db: Database, pair: Pair, relation: Relation, apply: Apply) -> bool:
         except (Conflict, NotFound):  # somebody was faster
             fits = False
     with db.write() as c:
-        pairs.finish(c, pair)
+        jobs.done(c, pair.job)
     return fits
 
 
-def _put_back(db: Database, pair: Pair, namespaces: Sequence[str], error: LlmError, now_ms: int) -> str:
+def _put_back(db: Database, pair: Pair, namespaces: Sequence[str], error: LlmError, now: datetime) -> str:
     """Count the failure against the pair, or learn that the model is away and why."""
     why = str(error.facts.get("why", error.code))
-    counts = why in ABOUT_THE_PAIR
     asked_s = error.facts.get("retry_after_s")
-    pause_ms = FIRST_PAUSE_MS * 8**pair.attempts if counts else AWAY_PAUSE_MS
-    if isinstance(asked_s, float):
-        pause_ms = max(pause_ms, asked_s * 1_000)
-    # A process that ends says nothing about the model: the next one may ask at once.
-    pause_ms = 0 if why == "closed" else int(min(pause_ms, LONGEST_PAUSE_MS))
+    asked = timedelta(seconds=asked_s) if isinstance(asked_s, float) else timedelta()
     with db.write() as c:
-        if counts:
-            dead = pair.attempts + 1 >= MAX_ATTEMPTS
-            pairs.fail(c, pair, error=why, retry_at_ms=now_ms + pause_ms, dead=dead)
-        else:
-            pairs.postpone(c, pair, namespaces, error=why, retry_at_ms=now_ms + pause_ms)
-    return "" if counts else why
-
-
-def _now(clock: Callable[[], datetime]) -> int:
-    return to_ms(clock()) or 0
+        if why in ABOUT_THE_PAIR:
+            jobs.failed(c, pair.job, now, error=why, retry=RETRY, least=asked)
+            return ""
+        # A process that ends says nothing about the model: the next one may ask at once.
+        pause = timedelta() if why == "closed" else max(AWAY_PAUSE, asked)
+        jobs.postpone(c, pair.job, now, error=why, pause=pause)
+        jobs.postpone_all(c, pairs.KIND, namespaces, now, error=why, pause=pause)
+    return why

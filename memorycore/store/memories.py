@@ -33,6 +33,11 @@ def from_ms(value: int | None) -> datetime | None:
     return None if value is None else _time(value)
 
 
+def moment(value: int) -> datetime:
+    """Milliseconds as an aware time."""
+    return _time(value)
+
+
 def insert_memory(c: apsw.Connection, memory: Memory) -> Memory:
     """Write a new row with its references and, when active, its search tokens; gives ``seq`` and ``change_seq``."""
     changed = replace(memory, change_seq=_next_change(c))

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 
 import apsw
 
-from memorycore.store.memories import touch
+from memorycore.store import jobs
+from memorycore.store.jobs import Job
+from memorycore.store.memories import moment, touch
 from memorycore.store.statements import all_rows, first_row, only_row, sql
 
 if TYPE_CHECKING:
@@ -17,16 +19,14 @@ if TYPE_CHECKING:
 
 EMBED = "embed"
 JUDGE = "judge"  # a memory that was stored before its vector was there, and is to be judged by meaning too
-LONGEST_WAIT_MS = 3_600_000  # a job that is due later than that was queued before the clock went back
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VectorJob:
     """One memory that waits for its vector."""
 
-    id: int
+    job: Job
     seq: int
-    attempts: int
     content: str
 
 
@@ -66,14 +66,14 @@ def cached_parts(c: apsw.Connection, content: str, fingerprint: int) -> "NDArray
     return np.stack([np.frombuffer(blob, dtype="<f4") for _, blob in rows]) if rows else None
 
 
-def queue_job(c: apsw.Connection, namespace: str, seq: int, now_ms: int) -> None:
+def queue_job(c: apsw.Connection, namespace: str, seq: int, now_ms: int, *, kind: str = EMBED) -> None:
     """Ask for a vector; asking again starts the attempts anew."""
-    c.execute(sql["queue_job"], {"kind": EMBED, "namespace": namespace, "seq": seq, "not_before": now_ms})
+    jobs.put(c, kind, namespace, str(seq), moment(now_ms), memory_seq=seq)
 
 
 def queue_judgement(c: apsw.Connection, namespace: str, seq: int, now_ms: int) -> None:
     """Have a memory judged again when its vector is there."""
-    c.execute(sql["queue_job"], {"kind": JUDGE, "namespace": namespace, "seq": seq, "not_before": now_ms})
+    queue_job(c, namespace, seq, now_ms, kind=JUDGE)
 
 
 def due_judgements(c: apsw.Connection, namespace: str, fingerprint: int, *, limit: int) -> list[int]:
@@ -85,7 +85,7 @@ def due_judgements(c: apsw.Connection, namespace: str, fingerprint: int, *, limi
 
 def any_judgement(c: apsw.Connection) -> bool:
     """Whether any memory waits to be judged."""
-    return first_row(c, "any_job", {"kind": JUDGE}) is not None
+    return jobs.any_of(c, JUDGE)
 
 
 def finish_judgement(c: apsw.Connection, seq: int) -> None:
@@ -94,31 +94,27 @@ def finish_judgement(c: apsw.Connection, seq: int) -> None:
 
 def queue_binned(c: apsw.Connection, namespace: str, seq: int, now_ms: int) -> None:
     """Ask for the vector of a memory in the bin, by which a question may find it there; when nothing else waits."""
-    c.execute(sql["queue_binned_job"], {"kind": EMBED, "namespace": namespace, "seq": seq, "not_before": now_ms})
+    # Behind all others, and not counted: nobody waits for it.
+    jobs.put(c, EMBED, namespace, str(seq), moment(now_ms), memory_seq=seq, priority=jobs.UNCOUNTED, anew=False)
 
 
-def lease_due(c: apsw.Connection, now_ms: int, *, lease_ms: int, limit: int) -> list[VectorJob]:
-    """Take due jobs; a taker that dies loses them after ``lease_ms``."""
-    rows = all_rows(c, "due_jobs", {**_due(now_ms), "limit": limit})
-    jobs = [VectorJob(id=job, seq=seq, attempts=attempts, content=content) for job, seq, attempts, content, _ in rows]
-    if jobs:
-        c.execute(sql["lease_jobs"], {"until": now_ms + lease_ms, "ids": json.dumps([job.id for job in jobs])})
-    return jobs
+def lease_due(c: apsw.Connection, now_ms: int, *, lease_s: float, limit: int) -> list[VectorJob]:
+    """Take due jobs; a taker that dies loses them after ``lease_s``. What needs no vector any more is crossed off."""
+    taken = jobs.claim(c, (EMBED,), moment(now_ms), lease_s=lease_s, most=limit)
+    texts = dict(all_rows(c, "texts_to_embed", {"seqs": json.dumps([job.memory_seq for job in taken])}))
+    found: list[VectorJob] = []
+    for job in taken:
+        if job.memory_seq in texts:
+            found.append(VectorJob(job=job, seq=job.memory_seq or 0, content=texts[job.memory_seq]))
+        else:
+            jobs.done(c, job)
+    return found
 
 
 def still_wanted(c: apsw.Connection, job: VectorJob) -> bool:
     """Whether the job is open and its memory still has the text that was embedded."""
-    return first_row(c, "job_still_wanted", {"id": job.id, "content": job.content}) is not None
-
-
-def fail_job(c: apsw.Connection, job: VectorJob, *, error: str, retry_at_ms: int, dead: bool) -> None:
-    """Count a failed attempt of this text; ``dead`` parks it until somebody asks again."""
-    c.execute(sql["fail_job"], {"id": job.id, "not_before": retry_at_ms, "error": error, "dead": int(dead)})
-
-
-def postpone_job(c: apsw.Connection, job: VectorJob, *, error: str, retry_at_ms: int) -> None:
-    """Try later without counting: the model was away, which says nothing about this text."""
-    c.execute(sql["retry_job_later"], {"id": job.id, "not_before": retry_at_ms, "error": error})
+    has_text = first_row(c, "still_to_embed", {"seq": job.seq, "content": job.content}) is not None
+    return has_text and jobs.is_held(c, job.job)
 
 
 def any_missing(c: apsw.Connection, fingerprint: int | None) -> bool:
@@ -130,15 +126,11 @@ def any_missing(c: apsw.Connection, fingerprint: int | None) -> bool:
 def queue_missing(c: apsw.Connection, fingerprint: int | None, now_ms: int) -> None:
     """Queue a job for every one of them."""
     where = {"kind": EMBED, "fingerprint_id": -1 if fingerprint is None else fingerprint, "now": now_ms}
-    c.execute(sql["queue_without_vector"], where)
+    c.execute(sql["queue_without_vector"], {**where, "priority": jobs.LATE})
 
 
 def any_due(c: apsw.Connection, now_ms: int) -> bool:
-    return first_row(c, "any_due_job", _due(now_ms)) is not None
-
-
-def _due(now_ms: int) -> dict[str, object]:
-    return {"kind": EMBED, "now": now_ms, "latest": now_ms + LONGEST_WAIT_MS}
+    return jobs.any_due(c, (EMBED,), moment(now_ms))
 
 
 def state_of(c: apsw.Connection, seq: int) -> str:
@@ -153,7 +145,7 @@ def state_of(c: apsw.Connection, seq: int) -> str:
 
 def waiting(c: apsw.Connection, namespaces: Sequence[str]) -> int:
     """Memories that wait for their vector."""
-    return int(only_row(c, "count_jobs", {"kind": EMBED, "namespaces": json.dumps(namespaces)})[0])
+    return int(only_row(c, "count_jobs_of_kind", {"kind": EMBED, "namespaces": json.dumps(namespaces)})[0])
 
 
 def without_vector(c: apsw.Connection, fingerprint: int | None) -> int:
@@ -164,7 +156,7 @@ def without_vector(c: apsw.Connection, fingerprint: int | None) -> int:
 def counts(c: apsw.Connection, fingerprint: int | None, namespaces: Sequence[str]) -> tuple[int, int, int]:
     """(memories with a vector, jobs that wait, jobs given up)."""
     spaces = json.dumps(namespaces)
-    waiting, dead = only_row(c, "count_jobs", {"kind": EMBED, "namespaces": spaces})
+    waiting, dead = only_row(c, "count_jobs_of_kind", {"kind": EMBED, "namespaces": spaces})
     if fingerprint is None:
         return 0, waiting, dead
     (done,) = only_row(c, "count_vectors", {"fingerprint_id": fingerprint, "namespaces": spaces})

@@ -14,7 +14,7 @@ import pytest
 from memorycore.cli.checks import check_model, sentence
 from memorycore.core import MemoryCore
 from memorycore.domain.memory import Draft
-from memorycore.govern.vectors import MAX_ATTEMPTS
+from memorycore.govern.vectors import RETRY
 from memorycore.opening import embed_choice
 from memorycore.options import EmbedOptions
 from memorycore.settings import load_settings
@@ -60,7 +60,7 @@ def test_a_sentence_that_breaks_the_server_is_stored_found_by_words_and_given_up
             tried += [minute] if len(served.requests) > before else []
             home.clock.forward(minutes=1)
         pauses = [later - earlier for earlier, later in pairwise(tried)]
-        assert len(tried) == MAX_ATTEMPTS
+        assert len(tried) == RETRY.most
         assert pauses == sorted(pauses)
         assert core.usage()["cold"]["failed"] == 1
         sent = len(served.requests)
@@ -88,7 +88,7 @@ def test_a_text_that_no_cut_makes_small_enough_is_parked_and_the_queue_goes_on(t
         too_long = Answer(400, {"error": "the input length exceeds the context length"})
         served.answer = refuses_when(lambda text: "www" in text, too_long)
         core.remember(Draft(content="w" * 3_000), actor="test")
-        for _ in range(MAX_ATTEMPTS):
+        for _ in range(RETRY.most):
             core.fill_vectors()
             home.clock.forward(hours=2)
         assert len(served.requests) < 100

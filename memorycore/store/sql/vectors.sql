@@ -39,53 +39,25 @@ WHERE m.state = 'active'
   AND NOT EXISTS (SELECT 1 FROM embedding e WHERE e.memory_seq = m.seq AND e.fingerprint_id = :fingerprint_id);
 
 -- name: queue_without_vector (all namespaces: each job carries the namespace of its memory)
-INSERT INTO job (kind, namespace, memory_seq, not_before)
-SELECT :kind, m.namespace, m.seq, :now FROM memory m
+INSERT INTO job (kind, namespace, subject, memory_seq, priority, not_before)
+SELECT :kind, m.namespace, m.seq, m.seq, :priority, :now FROM memory m
 WHERE m.state = 'active'
   AND NOT EXISTS (SELECT 1 FROM embedding e WHERE e.memory_seq = m.seq AND e.fingerprint_id = :fingerprint_id)
-ON CONFLICT (kind, memory_seq) DO NOTHING;
+ON CONFLICT (kind, namespace, subject) DO NOTHING;
 
--- name: any_due_job (all namespaces: only the fact leaves)
-SELECT 1 FROM job
-WHERE kind = :kind AND dead = 0
-  AND not_before NOT BETWEEN :now + 1 AND :latest AND lease_until NOT BETWEEN :now + 1 AND :latest
-LIMIT 1;
+-- name: texts_to_embed (all namespaces: vectors are made for whoever waits; the text goes to the model only)
+SELECT m.seq, m.content FROM memory m
+WHERE m.seq IN (SELECT value FROM json_each(:seqs)) AND m.state IN ('active', 'trashed');
 
--- name: queue_job
-INSERT INTO job (kind, namespace, memory_seq, not_before) VALUES (:kind, :namespace, :seq, :not_before)
-ON CONFLICT (kind, memory_seq) DO UPDATE SET
-    priority = 3, attempts = 0, not_before = excluded.not_before, dead = 0, last_error = '';
+-- name: still_to_embed (all namespaces: compares the text that the job was taken with)
+SELECT 1 FROM memory m WHERE m.seq = :seq AND m.state IN ('active', 'trashed') AND m.content = :content;
 
--- name: queue_binned_job
--- Behind all others, and not counted: nobody waits for it.
-INSERT INTO job (kind, namespace, memory_seq, priority, not_before) VALUES (:kind, :namespace, :seq, 9, :not_before)
-ON CONFLICT (kind, memory_seq) DO NOTHING;
-
--- name: due_jobs (all namespaces: vectors are made for whoever waits; the text goes to the model only)
-SELECT j.id, j.memory_seq, j.attempts, m.content, m.namespace FROM job j JOIN memory m ON m.seq = j.memory_seq
-WHERE j.kind = :kind AND j.dead = 0
-  AND j.not_before NOT BETWEEN :now + 1 AND :latest AND j.lease_until NOT BETWEEN :now + 1 AND :latest
-ORDER BY j.priority, j.not_before, j.id LIMIT :limit;
-
--- name: lease_jobs
-UPDATE job SET lease_until = :until WHERE id IN (SELECT value FROM json_each(:ids));
+-- name: count_jobs_of_kind
+SELECT count(*) FILTER (WHERE dead = 0), count(*) FILTER (WHERE dead = 1) FROM job
+WHERE kind = :kind AND priority < 5 AND namespace IN (SELECT value FROM json_each(:namespaces));
 
 -- name: finish_job
 DELETE FROM job WHERE kind = :kind AND memory_seq = :seq;
-
--- name: fail_job
-UPDATE job SET attempts = attempts + 1, not_before = :not_before, lease_until = 0, last_error = :error, dead = :dead WHERE id = :id;
-
--- name: retry_job_later
-UPDATE job SET not_before = :not_before, lease_until = 0, last_error = :error WHERE id = :id;
-
--- name: count_jobs
-SELECT count(*) FILTER (WHERE dead = 0), count(*) FILTER (WHERE dead = 1) FROM job
-WHERE kind = :kind AND priority < 9 AND namespace IN (SELECT value FROM json_each(:namespaces));
-
--- name: job_still_wanted (all namespaces: compares the text that the job was taken with)
-SELECT 1 FROM job j JOIN memory m ON m.seq = j.memory_seq
-WHERE j.id = :id AND m.state IN ('active', 'trashed') AND m.content = :content;
 
 -- name: count_cold_vectors
 SELECT count(DISTINCT e.memory_seq) FROM embedding e JOIN memory m ON m.seq = e.memory_seq
@@ -104,6 +76,3 @@ ORDER BY j.memory_seq LIMIT :limit;
 
 -- name: drop_dead_judgements (all namespaces: what is gone is judged no more)
 DELETE FROM job WHERE kind = :kind AND memory_seq IN (SELECT seq FROM memory WHERE state <> 'active');
-
--- name: any_job (all namespaces: only the fact leaves)
-SELECT 1 FROM job WHERE kind = :kind LIMIT 1;
