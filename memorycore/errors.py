@@ -15,9 +15,13 @@ MemoryCoreError
 ├── StoreError             the local database cannot be used now
 │   ├── StoreBusy          another process holds the write lock for too long
 │   ├── StoreDamaged       the file is not a sound SQLite database
-│   └── SchemaTooNew       written by a newer MemoryCore
+│   ├── SchemaTooNew       written by a newer MemoryCore
+│   ├── RemoteUnreachable  the service that keeps the cold tier cannot be used now
+│   └── RemoteRefused      that service answered that it does not do this
 ├── EmbeddingError         no vector could be made; the text itself is safe
-└── LlmError               the language model gave no usable answer; both texts stay as they are
+├── LlmError               the language model gave no usable answer; both texts stay as they are
+├── Unauthorised           no token, or one that does not open this
+└── TooManyCalls           this client has too many calls under way; the others come first
 
 Each class carries a stable ``code``; the facts are keyword arguments and become
 attributes. Sentences for people, in English and Chinese, live in
@@ -118,6 +122,19 @@ class SchemaTooNew(StoreError):
     code = "schema_too_new"
 
 
+class RemoteUnreachable(StoreError):
+    """Facts: ``host``, ``why``, ``sent`` (the call may have been carried out); ``status``, ``retry_after_s``."""
+
+    code = "remote_unreachable"
+    retryable = True
+
+
+class RemoteRefused(StoreError):
+    """Facts: ``host``, ``why``; ``status`` where there is one."""
+
+    code = "remote_refused"
+
+
 class EmbeddingError(MemoryCoreError):
     """Facts: ``model``, ``why``."""
 
@@ -131,4 +148,19 @@ class LlmError(MemoryCoreError):
 
     code = "llm_error"
     exit_code = 9
+    retryable = True
+
+
+class Unauthorised(MemoryCoreError):
+    """Facts: ``why``."""
+
+    code = "unauthorised"
+    exit_code = 10
+
+
+class TooManyCalls(MemoryCoreError):
+    """Facts: ``most`` calls that may wait, ``retry_after_s``."""
+
+    code = "too_many_calls"
+    exit_code = 11
     retryable = True

@@ -50,7 +50,6 @@ OF_THE_GROUP = (*ONLY_TOGETHER, "llm_key")
 NOT_YET = (
     "MNEMOSYNE_URL",
     "MNEMOSYNE_TIMEOUT",
-    "MEMORYCORE_PREFETCH_ENABLED",
     "MEMORYCORE_INDEX_TOPICS",
     "MEMORYCORE_TRASH_PATH",
 )
@@ -246,6 +245,15 @@ class Settings:
     toolset: str = setting("core", "MEMORYCORE_TOOLSET", read=one_of("core", "full"), shared=False)
     http_host: str = setting("127.0.0.1", "MEMORYCORE_HTTP_HOST", shared=False)
     http_port: int = setting(8765, "MEMORYCORE_HTTP_PORT", read=whole(0, 65_535), shared=False)
+    http_allowed_hosts: str = setting("", "MEMORYCORE_HTTP_ALLOWED_HOSTS", shared=False)
+    calls_at_once: int = setting(8, "MEMORYCORE_CALLS_AT_ONCE", read=whole(1, 64), shared=False)
+    client_calls_at_once: int = setting(2, "MEMORYCORE_CLIENT_CALLS_AT_ONCE", read=whole(1, 64), shared=False)
+    client_calls_waiting: int = setting(16, "MEMORYCORE_CLIENT_CALLS_WAITING", read=whole(1, 10_000), shared=False)
+    client_calls_per_s: float = setting(20.0, "MEMORYCORE_CLIENT_CALLS_PER_S", read=number(0.1, 100_000), shared=False)
+
+    prefetch_enabled: bool = setting(True, "MEMORYCORE_PREFETCH_ENABLED", read=yes_or_no)  # noqa: FBT003 a default
+    prefetch_results: int = setting(5, "MEMORYCORE_PREFETCH_RESULTS", read=whole(1, 20))
+    prefetch_chars: int = setting(1_500, "MEMORYCORE_PREFETCH_CHARS", read=whole(100, 100_000))
 
     config_file: Path | None = None
     origins: Mapping[str, Origin] = field(default_factory=dict[str, Origin])

@@ -98,11 +98,11 @@ def test_an_unknown_key_in_the_file_names_its_nearest_neighbour(home: Path) -> N
 
 def test_names_of_the_predecessor_that_nothing_reads_yet_do_no_harm(home: Path) -> None:
     write_config(home, 'index_topics = "a, b"\n')
-    settings = load(home, LLM_API_KEY="k", MNEMOSYNE_URL="http://x", MEMORYCORE_PREFETCH_ENABLED="0")
+    settings = load(home, LLM_API_KEY="k", MNEMOSYNE_URL="http://x", MEMORYCORE_TRASH_PATH="/t")
     assert set(settings.without_effect) == {
         "LLM_API_KEY",
         "MNEMOSYNE_URL",
-        "MEMORYCORE_PREFETCH_ENABLED",
+        "MEMORYCORE_TRASH_PATH",
         "MEMORYCORE_INDEX_TOPICS",
     }
 
