@@ -70,7 +70,8 @@ class OverflowRun(TypedDict):
 class Overflown(TypedDict):
     """A run over the hot files. ``degraded``: what the ladder had to do without, as sentences.
 
-    Of a preview of files in another folder: that ``dir``, and when first contact is over (``planned_for``).
+    Of a preview of files in another folder: that ``dir``, and when first contact is over (``planned_for``), after so
+    many days (``stays_days``).
     """
 
     runs: list[OverflowRun]
@@ -83,3 +84,4 @@ class Overflown(TypedDict):
     note: NotRequired[str]
     dir: NotRequired[str]
     planned_for: NotRequired[str]
+    stays_days: NotRequired[float]

@@ -49,12 +49,15 @@ def usage(view: View) -> answers.Usage:
         number = None if name is None else vectors.known_fingerprint(c, name)
         embedded, waiting, failed = vectors.counts(c, number, view.namespaces)
         held_back = dict(all_rows(c, "count_held_back", {"namespaces": json.dumps(view.namespaces)}))
+    # After a switch of the model there may be no jobs yet for those that it has no vector of.
+    pending = waiting if name is None else max(waiting, total - embedded - failed)
+    if view.embedding.why == "chosen_off":  # they wait for nobody
+        pending = failed = 0
     return {
         "hot": [_hot_usage(view, tier, held_back.get(tier.target, 0)) for tier in view.tiers.values()],
         "cold": {
             "backend": view.options.cold_backend, "total": cold, "vectors": min(embedded, total),
-            # After a switch of the model there may be no jobs yet for those that it has no vector of.
-            "pending": waiting if name is None else max(waiting, total - embedded - failed), "failed": failed,
+            "pending": pending, "failed": failed,
         },
         "binned": binned,
         "questions": questions(view),

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from memorycore import messages
 from memorycore.answers_overflow import Later, Left, NextWrite, Overflown, OverflowRun
 from memorycore.domain.memory import Memory
+from memorycore.embed.contract import CHOICE_CODES, FAILS_FOR_GOOD
 from memorycore.errors import HotFileError
 from memorycore.govern.activity import Scanned
 from memorycore.govern.overflow.forecast import Coming
@@ -18,6 +19,7 @@ from memorycore.lifecycle.retire import Rearranged
 from memorycore.options import CoreOptions, Language
 
 PREVIEW_CHARS = 120
+_NO_MODEL = frozenset({*CHOICE_CODES, "off", "no_model"})
 _TO = {"stub": "pointer", "cold": "cold", "bin": "bin"}
 
 
@@ -44,14 +46,17 @@ class Run:
     problem: HotFileError | None = None
 
 
-def overflown(runs: Sequence[Run], scanned: Scanned, options: CoreOptions, *, dry_run: bool) -> Overflown:
+def overflown(
+    runs: Sequence[Run], scanned: Scanned, options: CoreOptions, *, dry_run: bool, no_model: str = ""
+) -> Overflown:
+    """``no_model``: why there are no vectors now, a code; empty where there are, or where nobody looked."""
     answer: Overflown = {
         "runs": [run_over(run, options.language, dry_run=dry_run) for run in runs],
         "dry_run": dry_run,
         "questions_read": scanned.queries,
         "strong_hits": scanned.strong,
         "weak_hits": scanned.weak,
-        "degraded": degraded(options, without_model=scanned.degraded),
+        "degraded": degraded(options, no_model=scanned.why or no_model),
     }
     if scanned.threshold is not None:
         answer["threshold"] = round(scanned.threshold, 4)
@@ -61,16 +66,18 @@ def overflown(runs: Sequence[Run], scanned: Scanned, options: CoreOptions, *, dr
     return answer
 
 
-def degraded(options: CoreOptions, *, without_model: bool) -> list[str]:
-    """What the ladder has to do without."""
+def degraded(options: CoreOptions, *, no_model: str) -> list[str]:
+    """What the ladder has to do without, and what that means. ``no_model``: why there are no vectors, a code."""
     codes: list[str] = []
     if not options.budget.enabled:
         codes.append("budget_off")
     if not options.activity_log:
         codes.append("log_off")
-    if without_model and options.activity_log:
-        codes.append("no_model")
-    return [messages.text(f"overflow.without_{code}", options.language) for code in codes]
+    if no_model and options.activity_log:
+        one_text = no_model in FAILS_FOR_GOOD
+        codes.append("vectors" if one_text else "no_model" if no_model in _NO_MODEL else "model_down")
+    why = messages.text(f"why.{no_model}", options.language)
+    return [messages.text(f"overflow.without_{code}", options.language, why=why) for code in codes]
 
 
 def run_over(run: Run, language: Language, *, dry_run: bool) -> OverflowRun:

@@ -20,7 +20,8 @@ def overflown(shell: "Shell", answer: "Overflown") -> None:
     if folder := answer.get("dir"):
         day = answer.get("planned_for", "")[:10]
         shell.out.print(shell.word("overflow.preview", folder=folder), style="yellow")
-        point(shell, shell.word("overflow.first_contact", day=day))
+        code = "first_contact" if answer.get("stays_days") else "first_contact_at_once"
+        point(shell, shell.word(f"overflow.{code}", day=day))
     elif answer["dry_run"]:
         shell.out.print(shell.word("say.trial"), style="yellow")
     for run in answer["runs"]:

@@ -125,6 +125,8 @@ def _behind_gates(rooms: Rooms, given: Changes) -> Changes:
         raise InvalidInput(field="content", why=passed.refused)
     if passed.quarantined:
         raise InvalidInput(field="content", why="orders_the_agent")
+    if intake.only_points(passed.draft.content):
+        raise InvalidInput(field="content", why=intake.POINTER)
     clean["content"] = sanitise(content) if passed.refused else passed.draft.content
     return clean
 

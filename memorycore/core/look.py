@@ -60,7 +60,7 @@ def audit(rooms: Rooms, target: Target | None) -> answers.Audited:
     return {
         "targets": [_audit(rooms, tier) for name, tier in rooms.tiers.items() if target in {None, name}],
         "questions": questions,
-        "degraded": reply_overflow.degraded(rooms.options, without_model=questions["threshold"] is None),
+        "degraded": reply_overflow.degraded(rooms.options, no_model=rooms.no_model),
     }
 
 

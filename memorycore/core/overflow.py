@@ -45,7 +45,8 @@ def overflow(rooms: Rooms, target: Target | None = None, *, dry_run: bool = Fals
     runs = [_run(rooms, tier, cause, dry_run=dry_run) for tier in tiers]
     if not dry_run:
         runs = _with_shorter_texts(rooms, runs)
-    return reply_overflow.overflown(runs, scanned, rooms.options, dry_run=dry_run)
+    no_model = "" if dry_run else rooms.no_model
+    return reply_overflow.overflown(runs, scanned, rooms.options, dry_run=dry_run, no_model=no_model)
 
 
 def tend(rooms: Rooms, *, at_end: bool = False) -> None:

@@ -98,6 +98,7 @@ def preview(
             ]
     answer["runs"] = [runs[name] for name in there] + unusable
     answer["dir"] = str(folder)
+    answer["stays_days"] = options.resident_days
     answer["planned_for"] = format_time(time.now) or ""
     return answer
 

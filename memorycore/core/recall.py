@@ -56,7 +56,7 @@ def recall(  # noqa: PLR0913 the question, and what shapes its answer
         result = _ask_again(rooms, query, replace(request, seeks_bin=False, also=tuple(revived)), result)
     with rooms.db.read() as c:
         found = memories.by_seq(c, [hit.seq for hit in result.hits], rooms.namespaces)
-        waiting = vector_rows.waiting(c, rooms.namespaces)
+        waiting = 0 if rooms.embedding.why == "chosen_off" else vector_rows.waiting(c, rooms.namespaces)
     cause = rooms.cause(actor, "recall")
     meant = [found[hit.seq] for hit in result.hits if hit.seq in result.strong and hit.seq in found]
     restored = come_back(rooms, meant, cause)

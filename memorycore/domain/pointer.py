@@ -12,7 +12,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from itertools import chain, combinations, islice
 
 from memorycore.domain import topics as words_of
@@ -65,14 +65,19 @@ def _shape() -> _Shape:
 def pointer(text: str, *, most: int = 40, taken: Collection[str] = ()) -> str:
     """The pointer of a rule, at most ``most`` code points.
 
-    ``taken`` are the other entries of the file: the pointer differs from each of them, blanks and case apart. With no
+    ``taken`` are the other entries of the file: the pointer differs from each of them, blanks and case apart, and words
+    that none of them has come first, since of parallel rules only these tell which one is meant. With no
     topic word it is a mark, a word such as "note" and four digits of a hash of the text, which says nothing at all;
     that is the shortest there is, so ``most`` below 16 is not kept. Deterministic.
     """
     plain, language = words_of.read(asked_for(text))
-    source = _Source(
-        letters=words_of.letters_of(text), ranked=words_of.topic_words(plain, language), language=language, most=most
+    letters = words_of.letters_of(text)
+    beside = [other for one in taken if (other := _letters(one)) != letters]
+    ranked = sorted(
+        words_of.topic_words(plain, language),
+        key=lambda word: any(_letters(word.text) in other for other in beside),
     )
+    source = _Source(letters=letters, ranked=ranked, language=language, most=most)
     others = frozenset(map(key_of, taken))
     tags = _tags(text)
     tag = next(tags)
@@ -184,6 +189,11 @@ def _head(language: Language) -> str:
 def _line(head: str, words: Sequence[str], language: Language, tag: str = "") -> str:
     named = vocabulary("pointer")["separators"][language].join(words)
     return " ".join(part for part in (head, named, tag) if part)
+
+
+@lru_cache(maxsize=2048)
+def _letters(text: str) -> str:
+    return words_of.letters_of(text)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -367,7 +367,8 @@ class EmbeddingService:
         self._rest_until = self._failed_at + min(rest_s, _LONGEST_REST_S)
         news = self._failure is None or why_of(self._failure) != why_of(error)
         self._state, self._failure = "failed", error
-        _log.log(logging.WARNING if news else logging.DEBUG, "embedding failed: %s", error)
+        level = logging.WARNING if news else logging.DEBUG
+        _log.log(level, "the embedding model gives no vectors now, texts are found by their words: %s", error)
         self._changed.notify_all()
 
     def _give_up(self, error: EmbeddingError) -> None:

@@ -86,7 +86,7 @@ def consider(draft: Draft, ground: Ground, *, new_id: str) -> Candidate:
     elif is_hot and (obstacle := why_not_hot(clean.content, limit=ground.limits[routing.target])):
         is_hot = False
         reasons.append(_obstacle(obstacle))
-    points = not passed.refused and (is_pointer(clean.content) or is_fold(clean.content))
+    points = not passed.refused and only_points(clean.content)
     memory = _row(clean, routing, passed, new_id=new_id, ground=ground)
     return Candidate(
         draft=clean,
@@ -178,10 +178,22 @@ def readmit(memory: Memory, ground: Ground, *, spare_id: str) -> Candidate:
         memory=kept,
         hot=is_hot,
         reasons=(*passed.reasons, Reason(code="imported")),
-        refused="" if passed.refused == "noise" else passed.refused,
+        refused=_no_way_back(passed),
         gates=passed.notes,
         spare_id=spare_id,
     )
+
+
+def only_points(text: str) -> bool:
+    """Whether a text has the shape of a pointer, or of a line for many: nothing to keep, and taken for one of ours."""
+    return is_pointer(text) or is_fold(text)
+
+
+def _no_way_back(passed: gate.Passed) -> str:
+    """Why nothing of an exported text may be kept. What was noise when it came was kept all the same."""
+    if not passed.refused and only_points(passed.draft.content):
+        return POINTER
+    return "" if passed.refused == "noise" else passed.refused
 
 
 def _without_keys(memory: Memory, rules: GateOptions, *, spare_id: str) -> Memory:

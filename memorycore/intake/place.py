@@ -21,6 +21,7 @@ from memorycore.store import Database, vectors
 from memorycore.store.memories import to_ms
 
 Usage = dict[Target, str]
+_STAYS_KEPT = frozenset({"pinned", "hidden", "undone", "unsafe"})
 _STAYS = frozenset({"known", "updated"})  # what these say is true wherever the text lands
 
 
@@ -91,17 +92,21 @@ def bring_in(
     Raises:
         HotFileError: The file cannot be used now; what was to come is held back.
     """
-    for pause_s in (*PAUSES_S, None):
+    pauses_s = [*PAUSES_S]
+    while True:
         room = _room(make_room, tier.target, begun)
-        again = room.fits and pause_s is not None
+        again = room.fits and bool(pauses_s)
         coming = {item.memory.id for item in begun}  # a pointer makes way for its own text
         leaving = [one for one in room.leaving if one.memory.id not in coming]
         done = retire.rearrange(db, tier, leaving, begun, cause, fold=room.fold, again=again)
         yield done
         begun = [item for item in begun if item.memory.id not in done.placed]
-        if not begun or not again or pause_s is None:
+        if not begun or not again:
             return
-        time.sleep(pause_s * random.uniform(0.5, 1.5))  # noqa: S311 two that met shall not meet again
+        if not _STAYS_KEPT.isdisjoint(done.kept.values()):  # no time changes that: once more, for the last time
+            pauses_s.clear()
+        else:
+            time.sleep(pauses_s.pop(0) * random.uniform(0.5, 1.5))  # noqa: S311 two that met shall not meet again
 
 
 def _make_way(db: Database, tiers: Mapping[Target, HotTier], item: Recorded, cause: Cause, make_room: MakeRoom) -> None:

@@ -146,6 +146,12 @@ def hands_off(c: apsw.Connection, memory: Memory, norm_hash: str, *, now: dateti
     return first_row(c, "hands_off", where) is not None
 
 
+def undone_until(c: apsw.Connection, namespace: str, *, now: datetime) -> dict[tuple[str, str], datetime]:
+    """Until when automation leaves a text alone: by the id of its memory or its norm hash, and its norm hash."""
+    found = all_rows(c, "hands_off_now", {"namespace": namespace, "now": to_ms(now)})
+    return {(key, norm_hash): until for key, norm_hash, ms in found if (until := from_ms(ms)) is not None}
+
+
 def take_hands_back(c: apsw.Connection, memory: Memory, norm_hash: str) -> None:
     """Automation may do it again."""
     c.execute(sql["take_hands_back"], {

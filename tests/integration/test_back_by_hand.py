@@ -1,14 +1,16 @@
 """Who brings a text back into a full hot file gets room for it, as for a new one, or is told that there is none."""
 
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from memorycore.core import MemoryCore
-from memorycore.domain.memory import Draft, Memory
-from memorycore.lifecycle import retire
+from memorycore.domain.memory import Draft, Memory, Target
+from memorycore.domain.text import norm_hash
+from memorycore.intake import Room, bring_in
+from memorycore.lifecycle import hot, retire, rows
 from memorycore.lifecycle.retire import Leaving
 from memorycore.options import BudgetOptions, HotLimit, thresholds_of
 from memorycore.store import memories
@@ -53,6 +55,15 @@ def retired(core: MemoryCore, home: Home, *, pinned: bool = False) -> Memory:
             core.update(stored.get("id", ""), actor="test", pinned=True)
     home.clock.forward(days=30)
     return core.rooms.any(first.id)
+
+
+def cold_rule(core: MemoryCore) -> Memory:
+    """A row for a rule that is longer than what is free."""
+    content = "Always ask the mayor before the fountain is emptied, cleaned, filled, photographed or named anew."
+    return Memory(
+        id=core.rooms.new_id(), namespace="default", content=content, norm_hash=norm_hash(content), policy="rule",
+        created_at=core.rooms.clock(), updated_at=core.rooms.clock(),
+    )  # fmt: skip
 
 
 def event_of(core: MemoryCore, memory: Memory) -> int:
@@ -102,3 +113,33 @@ def test_a_pinned_rule_without_room_is_told_to_be_outside(home: Home, core: Memo
     answer = core.update(memory.id, actor="test", pinned=True)
     assert (answer.get("tier"), core.rooms.any(memory.id).pinned) == ("cold", True)
     assert ["room" in reason for reason in answer.get("reasons", [])] == [True]
+
+
+def test_a_new_text_takes_the_room_of_another_rule_than_the_one_whose_leaving_was_undone(
+    home: Home, core: MemoryCore
+) -> None:
+    memory = retired(core, home)
+    core.undo(actor="test", event=event_of(core, memory))
+    home.clock.forward(days=25)
+    for number in range(2, 6):
+        assert core.remember(rule(number), actor="test")["status"] == "stored"
+    assert memory.content in home.entries()
+
+
+def test_what_keeps_an_entry_for_good_is_not_waited_for(home: Home, core: MemoryCore) -> None:
+    retired(core, home)
+    pinned = core.rooms.named(home.entries()[1])
+    assert pinned is not None
+    core.update(pinned.id, actor="test", pinned=True)
+    asked: list[Target] = []
+
+    def room(target: Target, coming: Sequence[Memory]) -> Room:
+        asked.append(target)
+        return Room(leaving=[Leaving(memory=pinned, how="cold", reason="room")], fits=True)
+
+    tier, cause = core.rooms.tiers["memory"], core.rooms.cause("test", "test")
+    with core.db.write() as c:
+        begun = hot.begin(c, tier, rows.add(c, cold_rule(core), cause), "add", cause)
+    done = list(bring_in(core.db, tier, [begun], cause, room))
+    assert [one.kept for one in done] == [{pinned.id: "pinned"}] * 2, "once more, and then it stays cold"
+    assert asked == ["memory"] * 2

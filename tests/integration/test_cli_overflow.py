@@ -156,3 +156,33 @@ def test_a_password_in_a_file_does_not_show_in_a_preview(mc: CommandLine, tmp_pa
     theirs = somebodys(tmp_path, [f"The key of the service is {key}", DONE, *RULES])
     for form in ([], ["--json"]):
         assert key not in mc("overflow", "--dry-run", "--dir", str(theirs), "--limits", "600", *form).out
+
+
+def test_a_preview_without_a_residency_does_not_say_that_anything_stays(mc: CommandLine, tmp_path: Path) -> None:
+    folder = somebodys(tmp_path, [DONE, *RULES])
+    ran = mc("overflow", "--dry-run", "--dir", str(folder), "--limits", "600", **SMALL)
+    assert "until" not in ran.out.split("MEMORY.md")[0].replace("until then", "")
+    assert "nothing moves at once" in ran.out
+
+
+def test_a_full_file_of_somebody_shows_the_bin_for_a_finished_line_in_both_places(
+    mc: CommandLine, tmp_path: Path
+) -> None:
+    folder = somebodys(tmp_path, [DONE, *RULES])
+    run = mc("overflow", "--dry-run", "--dir", str(folder), "--limits", "600", "--json").answer["runs"][0]
+    places = [entry["to"] for entry in (*run["next_write"]["entries"], *run["entries"]) if entry["text"] == DONE]
+    assert places == ["bin", "bin"]
+
+
+def test_a_model_that_is_away_is_said_with_what_it_means_before_anybody_asks(mc: CommandLine) -> None:
+    away = {"MEMORYCORE_EMBED_MODEL": "some", "MEMORYCORE_EMBED_URL": "http://127.0.0.1:9/v1"}
+    ran = mc("overflow", "--json", **away)
+    assert ["cannot be reached" in one and "Room is made" in one for one in ran.answer["degraded"]] == [True]
+    assert "found by their words" in ran.err or not ran.err
+
+
+def test_without_a_model_by_choice_no_vector_waits(mc: CommandLine) -> None:
+    mc("store", "The plotter in room 4 was bought in Leeds.")
+    cold = mc("status", "--json").answer["usage"]["cold"]
+    assert (cold["total"], cold["pending"], cold["failed"]) == (1, 0, 0)
+    assert "pending" not in mc("recall", "plotter", "--json").answer

@@ -2,12 +2,15 @@
 
 import json
 from collections.abc import Generator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from memorycore.core import MemoryCore
 from memorycore.domain.memory import Draft, Memory
+from memorycore.domain.text import norm_hash
+from memorycore.errors import InvalidInput
 from memorycore.lifecycle import retire
 from memorycore.lifecycle.retire import Leaving
 from memorycore.store import memories, standing
@@ -263,3 +266,16 @@ def test_a_mark_before_a_rule_or_a_sentence_makes_no_pointer(home: Home, core: M
     core.touch()
     assert (named(core, RULE).residence, named(core, text).residence) == ("cold", "hot")
     settled(home, core)
+
+
+@pytest.mark.parametrize("given", ["[recall] tense · entry", "[召回] 发票、茶", "[recall +3] invoices · tea"])
+def test_no_memory_becomes_a_pointer_by_an_update_or_an_import(home: Home, core: MemoryCore, given: str) -> None:
+    memory = named(core, rule(1).content)
+    with pytest.raises(InvalidInput) as caught:
+        core.update(memory.id, content=given, actor="test")
+    assert caught.value.facts["why"] == "pointer"
+    exported = replace(memory, id="m-elsewhere", content=given, norm_hash=norm_hash(given))
+    (answer,) = core.remember_many([exported], actor="test")
+    assert (answer["status"], answer.get("code")) == ("refused", "pointer")
+    assert core.rooms.named(given) is None
+    assert rule(1).content in home.entries()

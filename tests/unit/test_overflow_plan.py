@@ -189,3 +189,50 @@ def test_the_forecast_is_what_daily_runs_then_do() -> None:
     then = plan(entries, ground(now=first.at))
     assert gone(then) == [text for text, one in coming.items() if one.at == first.at]
     assert plan(entries, ground(now=first.at - timedelta(days=1))).moves == ()
+
+
+def test_a_file_twice_as_full_as_it_may_be_keeps_pointers_to_the_heaviest_that_leave() -> None:
+    entries = [rule(number, days=40, weight=number) for number in range(1, 19)]
+    planned = plan(entries, ground())
+    pointers = [move.pointer for move in planned.moves if move.pointer]
+    assert len(pointers) >= 3
+    assert sum(len(text) + 3 for text in pointers) <= 150, "their share of 1000"
+    assert planned.after <= 900
+    whole = max(move.entry.standing.weight for move in planned.moves if move.how == "cold" and move.entry.standing)
+    assert whole <= min(move.entry.standing.weight for move in planned.moves if move.pointer and move.entry.standing)
+    (slim,) = [move for move in plan(entries[:8], ground(needed=170)).moves if not move.pointer]
+    assert slim.how == "cold", "a pointer pushes no rule out of a file that we filled"
+
+
+def test_a_finished_status_line_goes_to_the_bin_at_first_contact_too() -> None:
+    done = replace(entry("Restarted the router ".ljust(100, "s"), days=1, kind="state", origin="legacy"), stale=True)
+    found = [rule(number, days=1, origin="legacy") for number in range(8)]
+    moves = plan([*found, done], ground(needed=60)).moves
+    assert [(move.how, move.reason) for move in moves] == [("bin", "stale")]
+
+
+def test_what_was_undone_is_planned_around_until_it_may_leave_again() -> None:
+    light = replace(rule(1, days=40, weight=0.1), undone_until=NOW + timedelta(days=20))
+    entries = [light, *(rule(number, days=20) for number in range(2, 9))]
+    planned = plan(entries, ground(needed=103))
+    assert planned.fits
+    assert light.text not in gone(planned)
+    assert gone(plan(entries, ground(needed=103, now=NOW + timedelta(days=21))))[0] == light.text
+
+
+def test_what_sinks_and_what_makes_room_for_a_rule_that_comes_back_have_reasons_of_their_own() -> None:
+    sinking = [rule(number, days=40) for number in range(8)]
+    assert {move.reason for move in plan(sinking, ground()).moves} == {"evicted"}
+    back = rule(20).memory
+    assert back is not None
+    full = [rule(number, weight=0.5) for number in range(8)]
+    assert {move.reason for move in plan_return(full, [(back, 3.0)], ground()).moves} == {"yielded"}
+
+
+def test_pointers_of_parallel_rules_name_what_tells_them_apart() -> None:
+    names = ("invoices", "holidays", "licences", "cellars", "bicycles", "gardens", "kettles", "lanterns", "pianos")
+    texts = [f"Run the tests of the module for the {name} in the branch before every release." for name in names]
+    planned = plan([entry(text.ljust(100, "."), days=60, weight=0.1) for text in texts], ground(needed=103))
+    told = {move.pointer: name for move in planned.moves for name in names if name in move.entry.text if move.pointer}
+    assert len(told) >= 1
+    assert all(name in pointer for pointer, name in told.items())

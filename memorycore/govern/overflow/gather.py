@@ -15,7 +15,7 @@ from memorycore.domain.text import entry_hash
 from memorycore.govern.overflow.ladder import RULES, Entry
 from memorycore.hot.tier import HotTier
 from memorycore.options import CoreOptions
-from memorycore.store import memories, opinions, standing
+from memorycore.store import edges, memories, opinions, standing
 
 MIGHT_BE_NEEDED = frozenset({"yes", "unsure"})
 
@@ -29,8 +29,16 @@ def entries_of(
     standings = standing.by_seq(c, tier.namespace, [memory.seq for memory in rows])
     twins = _twins(c, tier.namespace, rows, standings)
     needed = _needed(c, tier.namespace, rows, options)
+    undone = edges.undone_until(c, tier.namespace, now=now)
     return [
-        replace(entry, needed_until=needed.get(entry.memory.seq)) if entry.memory else entry
+        replace(
+            entry,
+            needed_until=needed.get(entry.memory.seq),
+            undone_until=undone.get((entry.memory.id, entry.memory.norm_hash))
+            or undone.get((entry.memory.norm_hash, entry.memory.norm_hash)),
+        )
+        if entry.memory
+        else entry
         for entry in (_entry(text, by_key.get(entry_hash(text)), standings, twins, options, now) for text in texts)
     ]
 

@@ -32,7 +32,8 @@ class Entry:
     ``memory`` None: a text without a row (a folded line), which nothing here moves. ``stale``: a finished status line.
     ``completed``: an old record with two marks of completion and no directive. ``twin``: the id of a cold memory that
     says the same. ``by_use``: a fact that came in since it was asked for again and again. ``needed_until``: till then a
-    language model's word counts that what was asked lately could need it.
+    language model's word counts that what was asked lately could need it. ``undone_until``: till then it stays, since
+    somebody took its leaving back.
     """
 
     text: str
@@ -44,6 +45,7 @@ class Entry:
     twin: str = ""
     by_use: bool = False
     needed_until: datetime | None = None
+    undone_until: datetime | None = None
 
     @property
     def is_rule(self) -> bool:

@@ -4,7 +4,7 @@ The same plan serves the overflow, its dry run, and the forecast of the audit, w
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from memorycore.domain import pointer
@@ -140,6 +140,7 @@ class _Sheet:
         self._pins = _pinned_within(entries, ground)
         self._taken = {entry.text for entry in entries}
         self._chars = sum(map(_cost, self._taken))
+        self._taken |= {entry.memory.content for entry in entries if entry.type == "stub" and entry.memory}
         self._rule_chars = sum(_cost(entry.text) for entry in entries if entry.is_rule)
 
     @property
@@ -164,7 +165,8 @@ class _Sheet:
         return [
             (place, entry)
             for place, entry in enumerate(self.entries)
-            if place not in self.moves and place not in self._pins and entry.memory and not entry.is_hidden
+            if place not in self.moves and place not in self._pins and entry.memory
+            if not (entry.is_hidden or _is_undone(entry, self.ground))
         ]
 
     def pointers(self) -> list[tuple[int, datetime]]:
@@ -173,6 +175,7 @@ class _Sheet:
             (place, entry.standing.retired_at or entry.standing.touched_at)
             for place, entry in enumerate(self.entries)
             if entry.type == "stub" and entry.standing and place not in self.moves
+            if not _is_undone(entry, self.ground)
         ]
         return sorted(found, key=lambda item: item[1])
 
@@ -190,6 +193,31 @@ class _Sheet:
         self._taken.add(text)
         self._count(self.moves[place], 1)
 
+    def point(self, place: int) -> None:
+        """Plan that an entry leaves a pointer after all, if one saves room and has some."""
+        move = self.moves[place]
+        text = "" if move.pointer or move.how != "cold" else self._pointer_for(move.entry, gone=True)
+        most = int(self.ground.budget.pointer_share * self.ground.limit)
+        if text and self.pointer_chars() + _cost(text) <= most:
+            self._count(move, -1)
+            self.moves[place] = replace(move, how="stub", pointer=text)
+            self._taken.add(text)
+            self._count(self.moves[place], 1)
+
+    def would_fit(self, place: int) -> bool:
+        """Whether an entry that leaves finds room if it stays."""
+        move = self.moves[place]
+        return self.total + _cost(move.entry.text) - _cost(move.pointer) <= self.ground.ceiling
+
+    def spare_for_pointers(self) -> int:
+        """Code points to keep for pointers: none, unless somebody else has filled the file above its hard mark.
+
+        A pointer pushes no rule out, as a rule; but of a file that was twice as full something should tell.
+        """
+        is_overfull = self.total - self.ground.needed > self.ground.ceiling
+        most = int(self.ground.budget.pointer_share * self.ground.limit)
+        return max(0, most - self.pointer_chars()) if is_overfull and self.ground.budget.enabled else 0
+
     def take_back(self, places: Iterable[int]) -> None:
         for place in places:
             self._count(self.moves.pop(place), -1)
@@ -205,7 +233,7 @@ class _Sheet:
         if move.entry.is_rule:
             self._rule_chars -= times * _cost(move.entry.text)
 
-    def _pointer_for(self, entry: Entry) -> str:
+    def _pointer_for(self, entry: Entry, *, gone: bool = False) -> str:
         budget = self.ground.budget
         if not budget.enabled or entry.memory is None or not entry.is_rule:
             return ""
@@ -213,7 +241,8 @@ class _Sheet:
         if most < _SHORTEST_POINTER:
             return ""
         text = pointer.pointer(entry.memory.content, most=most, taken=self._taken)
-        return text if self.total - _cost(entry.text) + _cost(text) <= self.ground.ceiling else ""
+        freed = 0 if gone else _cost(entry.text)
+        return text if self.total - freed + _cost(text) <= self.ground.ceiling else ""
 
 
 def _cost(text: str) -> int:
@@ -271,9 +300,22 @@ def _keep_the_rule_budget(sheet: _Sheet) -> None:
 def _make_it_fit(sheet: _Sheet) -> None:
     """Hard pressure: more leaves until what comes in fits. What would leave in vain stays."""
     before = set(sheet.moves)
-    _let_go(sheet, _under_pressure(sheet), until=lambda: sheet.total <= sheet.ground.ceiling)
+    spare = sheet.spare_for_pointers()
+    _let_go(sheet, _under_pressure(sheet), until=lambda: sheet.total <= sheet.ground.ceiling - spare)
+    left = [place for place in sheet.moves if place not in before]
     if sheet.total > sheet.ground.ceiling and sheet.ground.needed:
-        sheet.take_back([place for place in sheet.moves if place not in before])
+        sheet.take_back(left)
+    elif spare:
+        _point_to_the_last(sheet, left)
+
+
+def _point_to_the_last(sheet: _Sheet, left: Sequence[int]) -> None:
+    """Of many that leave at once those that weigh most leave a pointer, and stay where there is room for it."""
+    for place in reversed(left):
+        sheet.point(place)
+    for place in reversed(left):
+        if sheet.would_fit(place):
+            sheet.take_back([place])
 
 
 def _under_pressure(sheet: _Sheet) -> Candidates:
@@ -281,7 +323,7 @@ def _under_pressure(sheet: _Sheet) -> Candidates:
     ground, budget = sheet.ground, sheet.ground.budget
     free = [(place, entry) for place, entry in sheet.movable() if not _is_resident(entry, ground)]
     states = sorted((one for one in free if one[1].is_state), key=lambda one: _written(one[1]))
-    yield from _all(states, "room", "cold")
+    yield from ((place, *_as_pressed(entry)) for place, entry in states)
     for place, since in sheet.pointers():
         if days_since(since, ground.now) >= budget.pointer_rest_days:
             yield place, "pointer_folded", "cold"
@@ -296,7 +338,16 @@ def _under_pressure(sheet: _Sheet) -> Candidates:
         return
     resident = [(place, entry) for place, entry in sheet.movable() if _is_resident(entry, ground)]
     for place, entry in sorted(resident, key=lambda one: _residency_order(one[1])):
-        yield place, "room", "cold" if entry.is_state else None
+        yield place, *_as_pressed(entry)
+
+
+def _as_pressed(entry: Entry) -> tuple[str, How | None]:
+    """Why and as what an entry leaves that is in the way: a finished status line is one all the same."""
+    if entry.stale:
+        return "stale", "bin"
+    if not entry.is_state:
+        return "room", None
+    return ("same", "bin") if entry.twin else ("room", "cold")
 
 
 def _lightest(sheet: _Sheet) -> list[tuple[int, Entry]]:
@@ -345,6 +396,10 @@ def _is_resident(entry: Entry, ground: Ground) -> bool:
     return entry.standing is not None and entry.type != "stub" and entry.standing.resident_until > ground.now
 
 
+def _is_undone(entry: Entry, ground: Ground) -> bool:
+    return entry.undone_until is not None and entry.undone_until > ground.now
+
+
 def _is_found(entry: Entry, ground: Ground) -> bool:
     """Whether it was in the file when we first saw it, not long ago: then nothing moves it but hard pressure."""
     return entry.memory is not None and entry.memory.origin == "legacy" and _is_resident(entry, ground)
@@ -354,7 +409,8 @@ def _residency_order(entry: Entry) -> tuple[object, ...]:
     standing, memory = entry.standing, entry.memory
     if standing is None or memory is None:
         return (True,)
-    return not entry.is_state, standing.resident_until, standing.touched_at, memory.importance, -len(entry.text)
+    order = (standing.resident_until, standing.touched_at, memory.importance, -len(entry.text))
+    return not entry.is_state, not entry.stale, *order
 
 
 def _written(entry: Entry) -> datetime:
@@ -409,7 +465,7 @@ def _takes_room(sheet: _Sheet, memory: Memory, weight: float, pointer_at: int | 
         weight -= weight_of(entry, ground.now, ground.budget)
         if sheet.total <= ground.ceiling or weight <= 0:  # together they may not weigh more than what comes
             break
-        sheet.let_go(place, "evicted", None)
+        sheet.let_go(place, "yielded", None)
         evicted.append(place)
     if sheet.total <= ground.ceiling:
         return True

@@ -83,6 +83,9 @@ SELECT 1 FROM hands_off
 WHERE namespace = :namespace AND memory_id IN (:memory_id, :own_hash) AND norm_hash = :norm_hash AND until > :now
 LIMIT 1;
 
+-- name: hands_off_now
+SELECT memory_id, norm_hash, until FROM hands_off WHERE namespace = :namespace AND until > :now;
+
 -- name: take_hands_back
 DELETE FROM hands_off
 WHERE namespace = :namespace AND memory_id IN (:memory_id, :own_hash) AND norm_hash = :norm_hash;
