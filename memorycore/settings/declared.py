@@ -30,6 +30,8 @@ from memorycore.options import (
     Thresholds,
     thresholds_of,
 )
+from memorycore.settings.rhythm import schedule
+from memorycore.settings.unfit import UnfitError
 
 T = TypeVar("T")
 _DURATION = re.compile(r"-?\d+(\.\d+)?|(\d+(\.\d+)?(ms|s|m|h))+")
@@ -72,15 +74,6 @@ class Shown:
     value: str | int | float | bool | None
     origin: Origin
     secret: bool = False
-
-
-class UnfitError(ValueError):
-    """A value that a setting cannot have. ``why`` is a code of ``messages``; the facts fill its words."""
-
-    def __init__(self, why: str, **facts: object) -> None:
-        super().__init__(why)
-        self.why = why
-        self.facts = facts
 
 
 # Readers: what stands in the environment (always text) or in the file (a TOML value) becomes a value.
@@ -245,6 +238,12 @@ class Settings:
     toolset: str = setting("core", "MEMORYCORE_TOOLSET", read=one_of("core", "full"), shared=False)
     http_host: str = setting("127.0.0.1", "MEMORYCORE_HTTP_HOST", shared=False)
     http_port: int = setting(8765, "MEMORYCORE_HTTP_PORT", read=whole(0, 65_535), shared=False)
+    daemon: str = setting("auto", "MEMORYCORE_DAEMON", read=one_of("auto", "off", "require"), shared=False)
+    daemon_port: int = setting(0, "MEMORYCORE_DAEMON_PORT", read=whole(0, 65_535), shared=False)
+    daemon_idle_minutes: float = setting(
+        10.0, "MEMORYCORE_DAEMON_IDLE_MINUTES", read=number(0, 1_000_000), shared=False
+    )
+    schedule: str = setting("", "MEMORYCORE_SCHEDULE", read=schedule, shared=False)
     http_allowed_hosts: str = setting("", "MEMORYCORE_HTTP_ALLOWED_HOSTS", shared=False)
     calls_at_once: int = setting(8, "MEMORYCORE_CALLS_AT_ONCE", read=whole(1, 64), shared=False)
     client_calls_at_once: int = setting(2, "MEMORYCORE_CLIENT_CALLS_AT_ONCE", read=whole(1, 64), shared=False)

@@ -22,11 +22,11 @@ from memorycore.settings.declared import (
     TEST_PREFIXES,
     Origin,
     Settings,
-    UnfitError,
     declared_settings,
     text,
     variables,
 )
+from memorycore.settings.unfit import UnfitError
 
 DEFAULT_NAMESPACE = "default"
 
