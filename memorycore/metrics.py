@@ -48,9 +48,8 @@ DECLARED: Mapping[str, Metric] = {
     "memorycore_prefetch_memories_total": Metric(
         kind="counter", help="Memories found for a turn, given or left out, and why.", labels=("outcome",)
     ),
-    "memorycore_clients_open": Metric(kind="gauge", help="Clients that are connected now."),
-    "memorycore_clients_total": Metric(
-        kind="counter", help="Clients that have connected, by transport.", labels=("via",)
+    "memorycore_clients_open": Metric(
+        kind="gauge", help="Clients that are connected now, by the way they came.", labels=("via",)
     ),
     "memorycore_memories": Metric(kind="gauge", help="Memories in use, by tier.", labels=("tier",)),
     "memorycore_memories_in_bin": Metric(kind="gauge", help="Memories in the recycle bin."),

@@ -1,13 +1,13 @@
 """MemoryCore: one method per verb, used by every surface. It sequences the rooms and answers plain objects."""
 
 import copy
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from itertools import islice
 from typing import Self, Unpack
 
-from memorycore import answers, answers_forget, answers_overflow, answers_story, overview, reply_store
+from memorycore import answers, answers_forget, answers_overflow, answers_story, answers_turn, overview, reply_store
 from memorycore.cold.local import LocalColdStore
 from memorycore.core import (
     change,
@@ -15,11 +15,13 @@ from memorycore.core import (
     forget_many,
     history,
     look,
+    maintain,
     model_rounds,
     overflow,
     recall,
     review,
     second_look,
+    turns,
     undo,
 )
 from memorycore.core.forget_many import Wanted
@@ -27,11 +29,13 @@ from memorycore.core.review import Choice
 from memorycore.core.rooms import Rooms, new_id, utc_now
 from memorycore.domain.memory import Draft, Memory, Target
 from memorycore.embed import EmbeddingService
-from memorycore.govern import maintenance, purge, question_log, vectors
+from memorycore.govern import vectors
+from memorycore.govern.steps.work import Report
 from memorycore.llm import open_endpoint
 from memorycore.options import CoreOptions, Language
 from memorycore.search import RecallFilters
 from memorycore.store.queries import Source
+from memorycore.store.step_runs import StepRun
 
 BATCH = 64
 
@@ -89,6 +93,18 @@ class MemoryCore:
             StoreError: The database cannot be used.
         """
         core = cls(options, long_lived=long_lived)
+        core.rooms.start()
+        return core
+
+    @classmethod
+    def beside(cls, other: Self, options: CoreOptions) -> Self:
+        """Open another memory in the same process, which asks the model of ``other`` and so must end before it.
+
+        Raises:
+            StoreError: The database cannot be used.
+        """
+        core = cls(options, long_lived=True, embedding=other.embedding)
+        core.rooms.shares_embedding = True
         core.rooms.start()
         return core
 
@@ -188,6 +204,27 @@ class MemoryCore:
             actor=actor,
             source=source,
         )
+
+    def prefetch(
+        self, query: str, *, session_id: str, given: Collection[str] = (), most: int = 5, most_chars: int = 1_500
+    ) -> answers_turn.Prefetched:
+        """What is worth telling before a question is answered, without what the session was ``given`` (ids) before.
+
+        Only what is surely meant and not in the prompt anyway. Changes nothing but the log of questions.
+        """
+        return turns.prefetch(self.rooms, query, session_id=session_id, given=given, most=most, most_chars=most_chars)
+
+    def host_wrote(self) -> answers_turn.Noticed:
+        """A host says that it wrote a hot file: look at both now, and make room above the soft mark."""
+        return turns.host_wrote(self.rooms)
+
+    def turn_done(self, session_id: str) -> answers_turn.Noted:
+        """A session is at work. No word of its conversation is kept."""
+        return turns.turn_done(self.rooms, session_id)
+
+    def session_done(self, session_id: str) -> answers_turn.Noted:
+        """A session is over; what its prompt held may leave the hot files."""
+        return turns.session_done(self.rooms, session_id)
 
     def update(
         self, memory_id: str, *, actor: str, dry_run: bool = False, **changes: Unpack[change.Changes]
@@ -347,24 +384,36 @@ class MemoryCore:
         """Make room in the hot files, or in one: what left or would leave, and why."""
         return overflow.overflow(self.rooms, target, dry_run=dry_run)
 
-    def maintain(self, steps: Sequence[str] = (), *, dry_run: bool = False) -> answers.Maintained:
-        """Run maintenance steps now, all of them or those named.
+    def maintain(
+        self,
+        steps: Sequence[str] = (),
+        *,
+        dry_run: bool = False,
+        report: Report | None = None,
+        time_box_s: float | None = None,
+        owner: str = "",
+    ) -> answers.Maintained:
+        """Run maintenance steps now, all of them or those named; one that somebody else runs is ``busy``.
+
+        ``report`` is told how far it is. What is not done after ``time_box_s`` goes on with the next run. ``owner``
+        says who holds the leases; by default this process.
 
         Raises:
             InvalidInput: There is no step with this name.
         """
-        self.touch()
-        known: dict[str, maintenance.Step] = {
-            "purge": lambda: {"purged": self._purge(dry_run=dry_run)},
-            "questions": lambda: question_log.keep(self.db, self.options, self.rooms.clock(), dry_run=dry_run),
-            **maintenance.steps_of(self.db, self.embedding, clock=self.rooms.clock, dry_run=dry_run),
-        }
-        return maintenance.run(known, steps, dry_run=dry_run)
+        return maintain.maintain(self.rooms, steps, dry_run=dry_run, report=report, time_box_s=time_box_s, owner=owner)
 
-    def _purge(self, *, dry_run: bool) -> int:
-        cause = replace(self.rooms.cause("maintenance", "bin_time_over"), automatic=True)
-        before = cause.at - timedelta(days=self.options.trash_days)
-        return purge.purge(self.db, self.namespaces, binned_before=before, cause=cause, dry_run=dry_run)
+    def step_runs(self) -> dict[str, StepRun]:
+        """Every maintenance step that ever ran here, as it last ran, and when it is due again."""
+        return maintain.runs(self.rooms, self.rooms.clock())
+
+    def due_steps(self, now: datetime | None = None) -> list[str]:
+        """Steps whose time has come and that nobody runs, in the order in which they run."""
+        return maintain.due_steps(self.rooms, now or self.rooms.clock())
+
+    def catch_up(self, *, light: bool = True, budget_s: float = 2.0, owner: str = "") -> list[str]:
+        """Run what is due, or only what is light, for a moment; the steps that ran. The rest stays due."""
+        return maintain.catch_up(self.rooms, light=light, budget_s=budget_s, owner=owner)
 
     def fill_vectors(self, *, timeout_s: float | None = None) -> vectors.Filled:
         """Make vectors that are missing, one round."""

@@ -73,6 +73,7 @@ class Rooms:
         self.options = options
         self.namespaces = (options.namespace, intake.GLOBAL)
         self.problems: dict[Target, HotFileError] = {}
+        self.shares_embedding = False
         self.clock = clock
         self.new_id = new_id
         self._queued_for = ""
@@ -116,7 +117,8 @@ class Rooms:
                 erasure.clear_disk(self.db)
         self.uses.ended(self.uses.open_sessions())
         self.uses.flush()
-        self.embedding.close()
+        if not self.shares_embedding:
+            self.embedding.close()
         self.db.close()
 
     def cause(self, actor: str, reason: str) -> Cause:
@@ -152,8 +154,12 @@ class Rooms:
         """Why there are no vectors now, a code; empty while there are, or may soon be."""
         return (self.embedding.why or "no_model") if self.embedding.state in {"off", "failed"} else ""
 
-    def touch(self) -> None:
-        """Take notice of what others did to the hot files. A file that cannot be read is a problem, not an end."""
+    def touch(self) -> int:
+        """Take notice of what others did to the hot files; how many had changed.
+
+        A file that cannot be read is a problem, not an end.
+        """
+        changed = 0
         for target, tier in self.tiers.items():
             try:
                 done = reconcile.reconcile(
@@ -164,7 +170,9 @@ class Rooms:
                 continue
             self.problems.pop(target, None)
             if done.changed:
+                changed += 1
                 self.catch_up()
+        return changed
 
     def catch_up(self) -> None:
         """Vectors for what came in beside ``remember``: later where somebody works in the background, else now."""
@@ -219,7 +227,7 @@ class Rooms:
 
     def _prepare(self) -> None:
         """Once at the start of a long life: fold old uses, wait for the model, read what answers come from."""
-        upkeep.fold_uses(self.db)
+        upkeep.fold_uses(self.db, upkeep.turns(self.db))
         self.embedding.wait_ready(None)
         if self.index:
             self.index.warm()

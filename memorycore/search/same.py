@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from memorycore.domain.judge import judge
-from memorycore.domain.text import query_tokens
+from memorycore.domain.text import normalise_for_compare, query_tokens
 from memorycore.search import exact
 
 if TYPE_CHECKING:
@@ -54,6 +55,25 @@ def one_of_each(sought: Sought, hits: Sequence[Hit], top_k: int) -> list[Hit]:
         else:
             kept[kept.index(repeated)] = replace(repeated, same=(*repeated.same, hit.id))
     return kept
+
+
+def repeats(text: str, others: Sequence[str]) -> bool:
+    """Whether one of these texts holds this one already: in the same words, as a part of it, or as the judge says."""
+    same, words = _read(text)
+    for other in others:
+        normal, found = _read(other)
+        if same in normal:
+            return True
+        may_be = max(len(text), len(other)) <= LONGEST and _alike(found, words)
+        if may_be and judge(other, text).relation == "same":
+            return True
+    return False
+
+
+@lru_cache(maxsize=1024)
+def _read(text: str) -> tuple[str, frozenset[str]]:
+    """Asked for each entry of the hot files with each question, and nearly always for the same ones."""
+    return normalise_for_compare(text), frozenset(query_tokens(text))
 
 
 def _alike(one: frozenset[str], other: frozenset[str]) -> bool:

@@ -1,4 +1,4 @@
-"""The HTTP service of a daemon: ``/v1/*``, ``/mcp``, ``/healthz`` and ``/metrics``, behind tokens and fair to its clients.
+"""The HTTP service of a daemon: ``/v1/*``, ``/mcp``, ``/healthz``, ``/metrics``, behind tokens and fair to all clients.
 
 ``app`` makes it; importing this package imports no web framework.
 """

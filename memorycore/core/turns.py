@@ -1,0 +1,127 @@
+"""Around a turn of a host: what to offer for a question, what it has just written, that a session goes on or ends."""
+
+from collections import Counter
+from collections.abc import Collection, Sequence
+from contextlib import suppress
+
+from memorycore import answers_turn, overview
+from memorycore.core import look, overflow
+from memorycore.core.rooms import Rooms
+from memorycore.domain.memory import Memory
+from memorycore.domain.text import sanitise
+from memorycore.errors import HotFileError
+from memorycore.intake import clean_name
+from memorycore.search import Hit, SearchRequest
+from memorycore.search.same import repeats
+from memorycore.store import memories
+from memorycore.store.queries import Query
+
+LONGEST_QUERY = 1_000
+CANDIDATES = 20
+# A host that fences what it is given deletes whatever stands between such marks.
+FENCES = ("<memory-context>", "</memory-context>")
+
+
+def prefetch(
+    rooms: Rooms, query: str, *, session_id: str, given: Collection[str], most: int, most_chars: int
+) -> answers_turn.Prefetched:
+    """The memories worth telling before a question is answered, best first.
+
+    Of the best candidates those fall away that the session was ``given`` (ids), that stand in the prompt anyway, in
+    these words or others, and whatever is weak or was not the user's. Nothing comes back from the bin or into a hot
+    file, and nobody's use is noted: what is offered unasked would else rank higher for it the next time. The question
+    itself is logged as a prefetch.
+    """
+    rooms.touch()
+    asked = sanitise(query)[:LONGEST_QUERY]
+    viewer = clean_name(session_id, rooms.options.gates)
+    result = rooms.search(asked, SearchRequest(namespaces=rooms.namespaces, top_k=CANDIDATES, viewer_session=viewer))
+    with rooms.db.read() as c:
+        found = memories.by_seq(c, [hit.seq for hit in result.hits], rooms.namespaces)
+    if rooms.options.activity_log and asked.strip():
+        rooms.uses.note([], Query(text=asked, at=rooms.clock(), source="prefetch", session_id=viewer))
+    in_prompt = _entries(rooms)
+    hot = {memory.id for memory in found.values() if memory.residence == "hot"}
+    items: list[answers_turn.Offered] = []
+    left_out = Counter[str]()
+    room = most_chars + 1  # the last line has no end of line
+    for hit in result.hits:
+        memory = found.get(hit.seq)
+        if memory is None:  # gone since the search
+            continue
+        item = _offered(memory)
+        needed = len(line(item)) + 1
+        if why := _why_not(hit, memory, hot, given, in_prompt) or ("more" if needed > room else ""):
+            left_out[why] += 1
+        elif len(items) >= most:
+            left_out["more"] += 1
+        else:
+            items.append(item)
+            room -= needed
+    answer: answers_turn.Prefetched = {
+        "text": "\n".join(map(line, items)),
+        "items": items,
+        "left_out": dict(left_out),
+        "took_ms": round(result.took_ms, 1),
+    }
+    if result.degraded:
+        answer["degraded"] = list(result.degraded)
+    return answer
+
+
+def host_wrote(rooms: Rooms) -> answers_turn.Noticed:
+    """Look at the hot files now: type what is new, and make room above the soft mark. A hint; the file is the truth."""
+    rooms.touch()
+    overflow.tend(rooms, at_end=True)
+    answer: answers_turn.Noticed = {"hot": overview.usage(look.view(rooms))["hot"]}
+    if rooms.problems:
+        answer["problems"] = sorted(error.code for error in rooms.problems.values())
+    return answer
+
+
+def turn_done(rooms: Rooms, session_id: str) -> answers_turn.Noted:
+    """A turn of this session is over. Its words are not kept."""
+    rooms.session_seen(session_id)
+    return {"session_id": session_id, "stored": 0}
+
+
+def session_done(rooms: Rooms, session_id: str) -> answers_turn.Noted:
+    """The session is over: what stayed in the hot files for its sake may leave."""
+    rooms.sessions_ended([session_id])
+    overflow.tend(rooms, at_end=True)
+    return {"session_id": session_id, "stored": 0}
+
+
+def _why_not(hit: Hit, memory: Memory, hot: Collection[str], given: Collection[str], in_prompt: Sequence[str]) -> str:
+    """Why this candidate is not offered; empty when nothing speaks against it."""
+    if memory.residence == "hot" or not set(hit.same).isdisjoint(hot):
+        return "hot"
+    if memory.id in given:
+        return "given"
+    if hit.weak:
+        return "weak"
+    if "untrusted" in memory.flags:
+        return "untrusted"
+    return "hot" if repeats(memory.content, in_prompt) else ""
+
+
+def _entries(rooms: Rooms) -> list[str]:
+    """What the prompt holds; nothing of a file that cannot be read."""
+    entries: list[str] = []
+    for tier in rooms.tiers.values():
+        with suppress(HotFileError):
+            entries += tier.document().entries
+    return entries
+
+
+def _offered(memory: Memory) -> answers_turn.Offered:
+    content = " ".join(memory.content.split())
+    for fence in FENCES:
+        content = content.replace(fence, "")
+    moment = memory.occurred_at or memory.updated_at
+    return {"id": memory.id, "day": moment.date().isoformat(), "content": content}
+
+
+def line(item: answers_turn.Offered) -> str:
+    """A dated note as the prompt gets it."""
+    return f"- {item['day']}: {item['content']} [{item['id']}]"
