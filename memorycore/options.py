@@ -5,13 +5,13 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, tzinfo
+from datetime import UTC, timedelta, tzinfo
 from pathlib import Path
 from typing import Literal
 
 from memorycore.domain.terms import TRASH_DAYS, Target
 
-ColdBackend = Literal["local"]
+ColdBackend = Literal["local", "remote"]
 Language = Literal["en", "zh"]
 LimitFrom = Literal[
     "setting",  # MEMORYCORE_CHAR_LIMIT_MEMORY or _USER, from the environment or config.toml
@@ -102,6 +102,15 @@ class LlmOptions:
         return bool(self.url and self.model)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RemoteOptions:
+    """The service that keeps the cold tier beside us, at its MCP address. ``key``: a bearer key, where it wants one."""
+
+    url: str
+    key: str = field(default="", repr=False)
+    timeout_s: float = 10.0
+
+
 def default_limits() -> dict[Target, HotLimit]:
     limit = HotLimit(chars=DEFAULT_HOT_LIMIT, where_from="default")
     return {"memory": limit, "user": limit}
@@ -161,6 +170,26 @@ class BudgetOptions:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class MaintenanceOptions:
+    """How the store is tended.
+
+    ``every``: how often a step runs where that differs from its default; None: never by itself. ``cron``: steps that
+    the daemon runs at times of the day instead. ``soft_entries``, ``hard_entries``: how many cold memories queue one
+    pass, and how many queue passes until there are fewer than ``soft_entries``. ``decay_bin`` True: what decayed goes
+    into the bin; else it only ranks lower. ``consolidate``: what becomes of memories that say the same.
+    """
+
+    every: Mapping[str, timedelta | None] = field(default_factory=dict[str, "timedelta | None"])
+    cron: Mapping[str, str] = field(default_factory=dict[str, str])
+    soft_entries: int = 6_000
+    hard_entries: int = 10_000
+    decay_bin: bool = False
+    consolidate: Literal["merge", "propose", "off"] = "merge"
+    source_days: float = 90.0
+    backups_kept: int = 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CoreOptions:
     """Everything that ``MemoryCore.open`` is told. Both directories are absolute; they need not exist yet."""
 
@@ -170,7 +199,7 @@ class CoreOptions:
     hermes_home: Path | None = None
     hot_limits: Mapping[Target, HotLimit] = field(default_factory=default_limits)
     thresholds: Mapping[Target, Thresholds] = field(default_factory=default_thresholds)
-    cold_backend: ColdBackend = "local"
+    remote: RemoteOptions | None = None
     embed: EmbedOptions = EmbedOptions()
     llm: LlmOptions = LlmOptions()
     vector_weight: float | None = None
@@ -184,5 +213,6 @@ class CoreOptions:
     state_ttl_days: int = 7
     activity_log: bool = True
     budget: BudgetOptions = BudgetOptions()
+    maintenance: MaintenanceOptions = MaintenanceOptions()
     timezone: tzinfo = UTC
     language: Language = "en"

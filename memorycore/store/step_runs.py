@@ -21,6 +21,7 @@ from memorycore.store.statements import all_rows, first_row, sql
 Outcome = Literal["done", "partial", "failed"]
 
 WHOLE_STORE = ""  # the namespace of a step that is not about one
+LOST = "lease_lost"
 LEASE = timedelta(seconds=60)
 LONGEST_LEASE = timedelta(hours=1)  # a lease that ends later than that was taken before the clock went back
 
@@ -69,7 +70,7 @@ def hold(c: apsw.Connection, held: Lease, now: datetime, *, cursor: str | None =
     where = {"namespace": held.namespace, "step": held.step, "token": held.token}
     c.execute(sql["hold_step"], {**where, "until": to_ms(now + LEASE), "cursor": cursor})
     if c.changes() == 0:
-        raise Conflict(what=held.step, why="lease_lost")
+        raise Conflict(what=held.step, why=LOST)
 
 
 def end(  # noqa: PLR0913 what became of a run, each named by its caller

@@ -5,9 +5,10 @@ Whatever may touch many rows does so in short transactions with pauses between t
 
 import json
 import time
-from collections.abc import Generator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Generator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import apsw
 
@@ -37,16 +38,24 @@ class Look:
     dead_vectors: int
 
 
-@contextmanager
-def turn(db: Database) -> Generator[apsw.Connection]:
-    """One short write, and after it a pause as long, in which others write."""
-    began = time.monotonic()
-    with db.write() as c:
-        yield c
-    time.sleep(min(max(time.monotonic() - began, 0.001), LONGEST_PAUSE_S))
+Turn: TypeAlias = Callable[[], AbstractContextManager[apsw.Connection]]
+"""Opens one short write transaction, and lets others write after it."""
 
 
-def check(db: Database, *, repair: bool) -> dict[str, object]:
+def turns(db: Database) -> Turn:
+    """Turns of a process that needs nobody's leave."""
+
+    @contextmanager
+    def turn() -> Generator[apsw.Connection]:
+        began = time.monotonic()
+        with db.write() as c:
+            yield c
+        time.sleep(min(max(time.monotonic() - began, 0.001), LONGEST_PAUSE_S))
+
+    return turn
+
+
+def check(db: Database, turn: Turn, *, repair: bool) -> dict[str, object]:
     """Compare rows, text index and vectors; with ``repair`` mend what differs.
 
     Returns:
@@ -57,7 +66,7 @@ def check(db: Database, *, repair: bool) -> dict[str, object]:
         found = look(c)
     broken = found.text_index != "ok" or bool(found.missing or found.orphans or found.dead_vectors)
     if repair and broken:
-        _mend(db, found)
+        _mend(db, turn, found)
     return {
         "database": found.database,
         "text_index": found.text_index,
@@ -82,26 +91,26 @@ def look(c: apsw.Connection) -> Look:
     )
 
 
-def _mend(db: Database, found: Look) -> None:
+def _mend(db: Database, turn: Turn, found: Look) -> None:
     if found.text_index != "ok":
-        with turn(db) as c:
+        with turn() as c:
             c.execute(sql["rebuild_text"])
         with db.read(fresh=True) as c:
             found = look(c)
     for batch in _batches(found.orphans):
-        with turn(db) as c:
+        with turn() as c:
             for seq in batch:  # what belongs into the other index is put there below
                 c.execute(sql["delete_text"], {"seq": seq})
                 c.execute(sql["delete_archive_text"], {"seq": seq})
     for batch in _batches([*found.missing, *found.orphans]):
-        with turn(db) as c:
+        with turn() as c:
             for seq in batch:  # somebody may have mended or removed it meanwhile
                 if row := first_row(c, "content_without_text", {"seq": seq}):
                     index = "insert_text" if row[1] == "active" else "insert_archive_text"
                     c.execute(sql[index], {"seq": seq, "tokens": index_tokens(row[0])})
     left = found.dead_vectors
     while left > 0:
-        with turn(db) as c:
+        with turn() as c:
             c.execute(sql["delete_dead_vectors"], {"limit": BATCH})
             left = 0 if c.changes() < BATCH else left - BATCH
 
@@ -110,21 +119,21 @@ def _batches(seqs: Sequence[int]) -> list[Sequence[int]]:
     return [seqs[start : start + BATCH] for start in range(0, len(seqs), BATCH)]
 
 
-def fold_uses(db: Database) -> int:
+def fold_uses(db: Database, turn: Turn) -> int:
     """Add old uses to the memories' counts and keep the last ``USES_KEPT`` of each; returns how many were folded."""
     folded = 0
     with db.read() as c:
         often_used = [int(row[0]) for row in all_rows(c, "often_used", {"kept": USES_KEPT})]
     for batch in _batches(often_used):
         which = {"kept": USES_KEPT, "seqs": json.dumps(batch)}
-        with turn(db) as c:
+        with turn() as c:
             c.execute(sql["fold_uses"], which)
             c.execute(sql["drop_folded_uses"], which)
             folded += c.changes()
     return folded
 
 
-def compact(db: Database) -> int:
+def compact(db: Database, turn: Turn) -> int:
     """Give free pages back to the disk when there are many; returns how many bytes."""
     with db.read() as c:
         page_bytes, free = (int(only_row(c, name)[0]) for name in ("page_size", "free_pages"))
@@ -133,7 +142,7 @@ def compact(db: Database) -> int:
         return 0
     given_back = 0
     while given_back < free:
-        with turn(db) as c:
+        with turn() as c:
             before = int(only_row(c, "free_pages")[0])
             all_rows(c, "give_pages_back")
             step = before - int(only_row(c, "free_pages")[0])
