@@ -1,14 +1,17 @@
 """The MCP server itself: what it lists, how a request reaches the tool boundary, when the core opens and closes."""
 
 import functools
+import math
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any, cast
 
 import anyio
 import anyio.to_thread
+from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
+from mcp.shared.message import SessionMessage
 from mcp.types import CallToolResult, TextContent, Tool, ToolAnnotations
 
 from memorycore import __version__
@@ -34,7 +37,7 @@ INSTRUCTIONS = (
 class MemoryServer(MCPServer[Place]):
     """An ``MCPServer`` whose tools are a table: own schemas, own argument check, own error texts."""
 
-    def __init__(self, desk: Place, tools: Sequence[ToolSpec] = TOOLS) -> None:
+    def __init__(self, desk: Place, tools: Sequence[ToolSpec] = TOOLS, *, calls_at_once: int | None = None) -> None:
         super().__init__(
             NAME,
             title="MemoryCore",
@@ -46,6 +49,7 @@ class MemoryServer(MCPServer[Place]):
         self.desk = desk
         self.tools = {tool.name: tool for tool in tools}
         self.listed = anyio.Event()
+        self._turns = anyio.CapacityLimiter(calls_at_once or math.inf)
         resources.add(self, desk)
         prompts.add(self)
 
@@ -57,7 +61,9 @@ class MemoryServer(MCPServer[Place]):
     async def call_tool(
         self, name: str, arguments: dict[str, Any], context: Context[Place, Any] | None = None
     ) -> CallToolResult:
-        """Run one tool in a worker thread. A call whose client has gone is left to end by itself.
+        """Run one tool in a worker thread, at most ``calls_at_once`` of them; the others wait for their turn.
+
+        A call whose client has gone is left to end by itself.
 
         Raises:
             ToolError: No such tool, or a fault.
@@ -67,10 +73,20 @@ class MemoryServer(MCPServer[Place]):
             raise ToolError(f"Unknown tool: {name[:80]}")
         work = functools.partial(answer_tool, self.desk, tool, arguments, self._caller(context))
         try:
-            text = await anyio.to_thread.run_sync(work, abandon_on_cancel=True)
+            async with self._turns:
+                text = await anyio.to_thread.run_sync(work, abandon_on_cancel=True)
         except ToolFaultError as fault:
             raise ToolError(str(fault)) from None
         return CallToolResult(content=[TextContent(type="text", text=text)])
+
+    async def run_on(
+        self,
+        incoming: MemoryObjectReceiveStream[SessionMessage | Exception],
+        answers: MemoryObjectSendStream[SessionMessage],
+    ) -> None:
+        """Serve one client over a pair of streams until ``incoming`` ends; ``answers`` is closed then."""
+        server = self._lowlevel_server
+        await server.run(incoming, answers, server.create_initialization_options())
 
     def _caller(self, context: Context[Place, Any] | None) -> Caller:
         if context is None:
@@ -104,6 +120,7 @@ async def _warm_when_listed(server: MemoryServer) -> None:
     server.desk.warm()
 
 
+@functools.cache
 def _listed(tool: ToolSpec) -> Tool:
     return Tool(
         name=tool.name,

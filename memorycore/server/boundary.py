@@ -5,6 +5,7 @@ three of those in a row. No text of a memory gets into the log.
 """
 
 import logging
+import time
 import traceback
 import uuid
 from collections.abc import Mapping
@@ -12,7 +13,7 @@ from typing import Any, cast
 
 from pydantic import ValidationError
 
-from memorycore import messages
+from memorycore import messages, metrics
 from memorycore.errors import InvalidInput, MemoryCoreError
 from memorycore.options import Language
 from memorycore.server import asks
@@ -48,14 +49,38 @@ def answer_tool(desk: Place, tool: ToolSpec, arguments: Mapping[str, Any], calle
         ToolFaultError: A fault that nobody expected.
     """
     try:
-        answer, max_bytes = _run(desk, tool, arguments, caller)
+        answer, max_bytes = run_tool(desk, tool, arguments, caller)
     except MemoryCoreError as error:
-        _log.info("%s refused: %s", tool.name, error.code)
         answer, max_bytes = refusal(tool, error, desk.language), STORE_BYTES
-    except Exception as error:  # noqa: BLE001 - the tool boundary: a fault becomes one short sentence, never a traceback
-        raise _fault(tool, error, desk.language) from None
     more = messages.text(tool.more, desk.language) if tool.more else ""
     return to_json(fit(answer, max_bytes=max_bytes, lists=tool.lists, more=more))
+
+
+def run_tool(
+    desk: Place, tool: ToolSpec, arguments: Mapping[str, Any], caller: Caller
+) -> tuple[Mapping[str, Any], int]:
+    """Run one tool; its whole answer, and the bytes that the caller wishes it to have at most. It is counted.
+
+    Raises:
+        MemoryCoreError: An expected refusal.
+        ToolFaultError: A fault that nobody expected.
+    """
+    outcome, started = "fault", time.perf_counter()
+    try:
+        answer, max_bytes = _run(desk, tool, arguments, caller)
+        outcome = "ok"
+    except MemoryCoreError as error:
+        outcome = "refused"
+        _log.info("%s refused: %s", tool.name, error.code)
+        raise
+    except Exception as error:  # noqa: BLE001 - the tool boundary: a fault becomes one short sentence, never a traceback
+        raise _fault(tool, error, desk.language) from None
+    finally:
+        metrics.add("memorycore_calls_total", call=tool.name, via=caller.via, outcome=outcome)
+        metrics.observe("memorycore_call_duration_seconds", time.perf_counter() - started, call=tool.name)
+    if tool.ask is asks.StoreFact:
+        metrics.add("memorycore_stores_total", status=str(answer.get("status")))
+    return answer, max_bytes
 
 
 def refusal(tool: ToolSpec, error: MemoryCoreError, language: Language) -> Mapping[str, Any]:

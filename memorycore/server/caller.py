@@ -11,14 +11,28 @@ LONGEST_NAME = 64
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Caller:
-    """``name`` is the default author of what this client stores, ``session_id`` its default session."""
+    """``name`` is the default author of what this client stores, ``session_id`` its default session.
+
+    ``bound``: it stores in no other name. ``via``: by what way it came, mcp or api.
+    """
 
     name: str
     session_id: str
+    bound: bool = False
+    via: str = "mcp"
 
     @property
     def actor(self) -> str:
-        return f"mcp:{self.name}"
+        return f"{self.via}:{self.name}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Principal:
+    """Whom a token of the HTTP service stands for. All empty: the user's own programs, bound to nothing."""
+
+    token: str = ""
+    namespace: str = ""
+    author: str = ""
 
 
 def caller(client_name: str, session: str = "") -> Caller:

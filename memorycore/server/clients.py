@@ -1,46 +1,51 @@
-"""Who is connected to this process, and since when nobody was: a daemon that nobody needs may end."""
+"""Who is connected to this process now, and since when nobody is: a daemon that nobody uses may end."""
 
 import threading
 import time
 from collections.abc import Generator
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 
-from memorycore import metrics
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class Client:
+    """One connection. ``way``: how it came; ``since``: a moment of ``time.time``."""
+
+    way: str
+    language: str = ""
+    toolset: str = ""
+    since: float = field(default_factory=time.time)
 
 
 class Clients:
-    """The open connections and the last sign of life of one process. Usable from every thread."""
+    """The open connections of a process. Usable from every thread."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._open = 0
-        self._seen_at = time.monotonic()
+        self._here: list[Client] = []
+        self._idle_since = time.monotonic()
 
     @contextmanager
-    def joined(self, via: str) -> Generator[None]:
-        """A client is there for as long as this lasts. ``via``: relay, mcp, api."""
-        metrics.add("memorycore_clients_total", via=via)
-        self._change(1)
+    def here(self, client: Client) -> Generator[Client]:
+        """The client counts as connected until the block ends."""
+        with self._lock:
+            self._here.append(client)
         try:
-            yield
+            yield client
         finally:
-            self._change(-1)
+            with self._lock:
+                self._here.remove(client)
+                self._idle_since = time.monotonic()
 
-    def seen(self) -> None:
-        """Somebody asked something."""
-        self._seen_at = time.monotonic()
+    def touch(self) -> None:
+        """Somebody asked something without being connected."""
+        self._idle_since = time.monotonic()
 
-    @property
-    def count(self) -> int:
-        """How many are connected now."""
-        return self._open
+    def all(self) -> tuple[Client, ...]:
+        with self._lock:
+            return tuple(self._here)
 
     def idle_s(self) -> float:
-        """How long nobody has been here; 0 while somebody is connected."""
-        return 0.0 if self._open else time.monotonic() - self._seen_at
-
-    def _change(self, by: int) -> None:
+        """For how many seconds nobody has been here; 0 while somebody is."""
         with self._lock:
-            self._open += by
-            self._seen_at = time.monotonic()
-            metrics.put("memorycore_clients_open", self._open)
+            return 0.0 if self._here else time.monotonic() - self._idle_since

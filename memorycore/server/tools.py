@@ -52,7 +52,7 @@ def store_fact(core: "MemoryCore", ask: asks.StoreFact, caller: Caller) -> Answe
         valid_until=_time(ask.valid_until, "valid_until", core, end_of_day=True),
         occurred_at=_time(ask.occurred_at, "occurred_at", core),
         session_id=ask.session_id or caller.session_id,
-        author=ask.author or caller.name,
+        author=caller.name if caller.bound else ask.author or caller.name,
         source=Source(uri=ask.source) if ask.source else None,
     )
     return predecessor.stored(core.remember(draft, actor=caller.actor, dry_run=ask.dry_run))

@@ -1,0 +1,90 @@
+"""The first line in each direction of a local connection: both ends show that they hold the token, and what they are.
+
+The token itself never travels. A daemon that was killed leaves its port to whoever takes it next: that one learns
+nothing it could use, and shows nothing that a client would believe.
+"""
+
+import hashlib
+import hmac
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, cast
+
+from memorycore.endpoint import Endpoint
+
+PROTOCOL = 1
+MOST_BYTES = 16 * 1024
+WITHIN_S = 2.0
+LINE_BYTES = 4 * 1024 * 1024  # of one message; the longest text that is stored has 64 KiB
+WORDS = ("version", "data_dir", "hot_dir", "namespace", "settings")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """What a client expects of the daemon, and what it wants to be for it.
+
+    ``settings`` is ``Settings.fingerprint()``; ``session`` the client's own word for this connection, which stays the
+    same when it has to connect again.
+    """
+
+    version: str
+    data_dir: str
+    hot_dir: str
+    namespace: str
+    settings: str
+    toolset: str
+    language: str
+    session: str
+
+
+def difference(wanted: Wanted | Mapping[str, Any], found: Endpoint) -> str:
+    """The first thing in which a daemon is not the wanted one, as a code of ``messages``; empty if it is."""
+    words = asdict(wanted) if isinstance(wanted, Wanted) else wanted
+    for name in WORDS:
+        one, other = words.get(name), getattr(found, name)
+        if name.endswith("_dir") and isinstance(one, str):
+            one, other = os.path.realpath(one), os.path.realpath(other)
+        if one != other:
+            return f"other_{name}"
+    return ""
+
+
+def hello(wanted: Wanted, token: str, nonce: str) -> bytes:
+    """The client's line."""
+    said = {"memorycore": PROTOCOL, "nonce": nonce, "proof": proof(token, nonce, "client"), **asdict(wanted)}
+    return _line(said)
+
+
+def welcome(token: str, nonce: str) -> bytes:
+    """The daemon's line to a client that it serves."""
+    return _line({"ok": True, "proof": proof(token, nonce, "daemon")})
+
+
+def refusal(code: str) -> bytes:
+    """The daemon's line to one that it does not serve; it then hangs up."""
+    return _line({"ok": False, "code": code})
+
+
+def read(line: bytes) -> dict[str, Any]:
+    """An object from a first line; empty when it is none."""
+    try:
+        said: object = json.loads(line)
+    except ValueError:
+        return {}
+    return cast("dict[str, Any]", said) if isinstance(said, dict) else {}
+
+
+def is_shown(said: Mapping[str, Any], token: str, nonce: object, who: str) -> bool:
+    """Whether a first line proves that the other end holds the token."""
+    shown = said.get("proof")
+    return isinstance(nonce, str) and isinstance(shown, str) and hmac.compare_digest(shown, proof(token, nonce, who))
+
+
+def proof(token: str, nonce: str, who: str) -> str:
+    return hmac.new(token.encode(), f"{who}\n{nonce}".encode("utf-8", "replace"), hashlib.sha256).hexdigest()
+
+
+def _line(said: Mapping[str, Any]) -> bytes:
+    return json.dumps(said).encode("ascii") + b"\n"

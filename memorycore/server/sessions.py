@@ -1,0 +1,166 @@
+"""The local connections of a daemon: each is one MCP session, line by line as on stdio, at the one desk.
+
+On the loopback, and opened only to who shows the token of the endpoint file. A client that is slow, stuck or gone
+keeps nobody waiting but itself.
+"""
+
+import logging
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import anyio
+import anyio.abc
+from anyio.streams.stapled import MultiListener
+from mcp.shared.message import SessionMessage
+
+from memorycore.endpoint import Endpoint
+from memorycore.messages import language_of
+from memorycore.relay import greeting
+from memorycore.server.app import MemoryServer
+from memorycore.server.clients import Client, Clients
+from memorycore.server.desk import Desk, Place, Seat
+from memorycore.server.exchange import Incoming, exchange, line_of, message_of
+from memorycore.server.tending import TOOLSETS
+from memorycore.server.tools import ToolSpec
+
+_log = logging.getLogger(__name__)
+
+Listener = MultiListener[anyio.abc.SocketStream]
+HOST = "127.0.0.1"
+CALLS_AT_ONCE = 6  # of one client; all clients share the threads of the process
+_CHUNK = 64 * 1024
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hall:
+    """Where clients are let in: the desk they sit down at, what they must agree with, and the list of who is here."""
+
+    desk: Desk
+    endpoint: Endpoint
+    clients: Clients
+
+
+async def bind(*, port: int = 0) -> Listener:
+    """A listening socket on the loopback; ``port`` 0 takes a free one, which ``port_of`` tells."""
+    return await anyio.create_tcp_listener(local_host=HOST, local_port=port)
+
+
+def port_of(listener: Listener) -> int:
+    return listener.extra(anyio.abc.SocketAttribute.local_port)  # noqa: S610 - of anyio, not of Django
+
+
+async def listen(listener: Listener, hall: Hall) -> None:
+    """Serve every client that comes in, until cancelled."""
+
+    async def serve(stream: anyio.abc.SocketStream) -> None:
+        try:
+            async with stream:
+                await _welcome(stream, hall)
+        except* (OSError, anyio.BrokenResourceError, anyio.ClosedResourceError):
+            _log.info("a client closed its end while an answer was on its way")
+        except* Exception as faults:  # noqa: BLE001 - the boundary of a connection: a fault ends it, and no other one
+            _log.error("a connection broke: %s", ", ".join(type(fault).__name__ for fault in faults.exceptions))
+
+    await listener.serve(serve)
+
+
+async def serve_connection(place: Place, stream: anyio.abc.ByteStream, tools: Sequence[ToolSpec]) -> None:
+    """One MCP session of newline JSON over ``stream``, until the client closes its end."""
+    await _serve(place, _Lines(stream), tools)
+
+
+async def _welcome(stream: anyio.abc.SocketStream, hall: Hall) -> None:
+    lines = _Lines(stream)
+    said: Mapping[str, Any] = {}
+    with anyio.move_on_after(greeting.WITHIN_S):
+        said = greeting.read(await lines.first())
+    code = _why_not(said, hall.endpoint)
+    if code:
+        _log.info("a client was turned away: %s", code)
+        await stream.send(greeting.refusal(code))
+        return
+    await stream.send(greeting.welcome(hall.endpoint.token, said["nonce"]))
+    toolset = str(said.get("toolset"))
+    language = language_of(str(said.get("language"))) or hall.desk.language
+    seat = Seat(hall.desk, language=language, session=str(said.get("session") or "")[:64])
+    with hall.clients.here(Client(way="relay", language=language, toolset=toolset)):
+        await _serve(seat, lines, TOOLSETS.get(toolset, TOOLSETS["core"]))
+
+
+def _why_not(said: Mapping[str, Any], endpoint: Endpoint) -> str:
+    """Why a client is turned away, a code; who does not show the token learns nothing else."""
+    if not greeting.is_shown(said, endpoint.token, said.get("nonce"), "client"):
+        return "other_token"
+    if said.get("memorycore") != greeting.PROTOCOL:
+        return "other_version"
+    return greeting.difference(said, endpoint)
+
+
+async def _serve(place: Place, lines: "_Lines", tools: Sequence[ToolSpec]) -> None:
+    server = MemoryServer(place, tools, calls_at_once=CALLS_AT_ONCE)
+    await exchange(server, lines.messages(), lines, at_end=_nothing)
+
+
+def _nothing() -> None:
+    """The end of one client is nothing to the process."""
+
+
+class _Lines:
+    """A stream of bytes as lines, and back. A line that is too long is skipped whole and refused."""
+
+    def __init__(self, stream: anyio.abc.ByteStream) -> None:
+        self._stream = stream
+        self._rest = bytearray()
+        self._sending = anyio.Lock()
+
+    async def first(self) -> bytes:
+        """The greeting, or as much of it as came."""
+        while b"\n" not in self._rest and len(self._rest) <= greeting.MOST_BYTES:
+            if not await self._more():
+                break
+        line, _, self._rest = self._rest.partition(b"\n")
+        return bytes(line)
+
+    async def messages(self) -> AsyncGenerator[Incoming]:
+        start, too_long = 0, False
+        while True:
+            while (end := self._rest.find(b"\n", start)) >= 0:
+                line = bytes(self._rest[:end])
+                del self._rest[: end + 1]
+                start = 0
+                if too_long:
+                    too_long = False
+                elif line.strip():
+                    yield message_of(line.decode("utf-8", "replace"))
+            start = len(self._rest)
+            if start > greeting.LINE_BYTES:
+                self._rest.clear()
+                if not too_long:
+                    await self._write(TOO_LONG)
+                start, too_long = 0, True
+            if not await self._more():
+                return
+
+    async def send(self, item: SessionMessage) -> None:
+        await self._write(line_of(item))
+
+    async def aclose(self) -> None:
+        """No more answers; the connection itself is closed by who opened it."""
+
+    async def _write(self, line: bytes) -> None:
+        async with self._sending:
+            await self._stream.send(line)
+
+    async def _more(self) -> bool:
+        try:
+            self._rest += await self._stream.receive(_CHUNK)
+        except (anyio.EndOfStream, anyio.BrokenResourceError):
+            return False
+        return True
+
+
+TOO_LONG = (
+    b'{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"the message is longer than %d bytes"}}\n'
+    % greeting.LINE_BYTES
+)
