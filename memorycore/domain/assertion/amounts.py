@@ -59,6 +59,14 @@ def unit_lengths() -> dict[str, tuple[int, ...]]:
     return {first: tuple(sorted(lengths, reverse=True)) for first, lengths in found.items()}
 
 
+@cache
+def numerals(language: str) -> tuple[dict[str, float], dict[str, float]]:
+    """Numbers of a language in words, and the words that multiply the number before them."""
+    found = table("numerals")
+    values = {word: value for word, value in found["values"].get(language, {}).items() if word != "once"}
+    return values, found["multipliers"].get(language, {})
+
+
 def chinese(numeral: str) -> float | None:
     """``一万二`` → 12000, ``三十五`` → 35, ``二〇二六`` → 2026; None when it is no numeral."""
     if not any(character in _STEPS or character in _LARGE for character in numeral):

@@ -54,6 +54,12 @@ def _month_numbers() -> dict[str, int]:
 
 
 @cache
+def month_beginnings() -> frozenset[str]:
+    """What the names of months begin with, three characters each."""
+    return frozenset(name[:3] for name in _month_numbers())
+
+
+@cache
 def _worded() -> re.Pattern[str]:
     month = "|".join(sorted(_month_numbers(), key=len, reverse=True))
     day = r"(\d{1,2})(?:st|nd|rd|th|er|\.)?"

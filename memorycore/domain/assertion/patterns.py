@@ -43,6 +43,8 @@ PARTS = re.compile(_PARTS)
 BEFORE_FIGURES = frozenset("零〇一二两三四五六七八九十百千万亿半") | {part[0] for part in _PARTS.split("|")}
 """What a number, a share or a time in a script without blanks begins with: nothing else needs to be tried there."""
 OF_WORDS = re.compile(r"(?:half|quarter) past |quarter to |(?:noon|midnight)\b|q[1-4]\b")
+BEFORE_OF_WORDS = frozenset("hqnm")
+"""What those begin with."""
 AFTER_HOUR = re.compile(
     r"\s*$|\s*[,.;:!?)]|,? (?:on|every|in|until|till|and|or|from|sharp|each|today|tomorrow"
     r"|by|instead|to|since|now|because|daily|for|with|o'clock|not)\b"

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterator
-from functools import cache
 from typing import NamedTuple
 
 from memorycore.domain.assertion import patterns
@@ -13,12 +12,25 @@ from memorycore.domain.assertion.amounts import (
     chinese,
     chinese_decimal,
     measure,
+    numerals,
     unit_lengths,
     units,
 )
 from memorycore.domain.assertion.languages import language_of
-from memorycore.domain.assertion.moments import moment_at
-from memorycore.domain.assertion.words import CJK, LATIN, Entry, Words, lemma, table, words
+from memorycore.domain.assertion.moments import moment_at, month_beginnings
+from memorycore.domain.assertion.words import (
+    CJK,
+    LATIN,
+    Begun,
+    Entry,
+    Known,
+    alone,
+    begun,
+    lemma,
+    positive,
+    table,
+    words,
+)
 from memorycore.domain.text import level
 
 
@@ -80,7 +92,7 @@ class Scan:
         character = self.text[place]
         if character.isspace():
             return place + 1
-        if place in self.cuts:
+        if self.cuts and place in self.cuts:
             end, name = self.cuts[place]
             self._add("cue", name.removesuffix("_cut"), place, end)
             if name not in {"end", "change", "perfect"}:  # what ends stays to be compared: "no longer eats fish"
@@ -199,7 +211,9 @@ class Scan:
     # Letters
 
     def _letters(self, place: int) -> int:
-        if (patterns.OF_WORDS.match(self.text, place) or self._may_be_month(place)) and (
+        first = self.text[place]
+        of_words = first in patterns.BEFORE_OF_WORDS and patterns.OF_WORDS.match(self.text, place)
+        if (of_words or self.text[place : place + 3] in month_beginnings()) and (
             moment := moment_at(self.text, place, proper=self._is_proper(place))
         ):
             return self._add(moment.kind, moment.key, place, moment.end, dimension=moment.zone)
@@ -219,9 +233,6 @@ class Scan:
         """A capital within a sentence."""
         return self.cased[place].isupper() and bool(self.found) and self.found[-1].kind != "punct"
 
-    def _may_be_month(self, place: int) -> bool:
-        return self.text[place : place + 3] in _month_beginnings()
-
     def _word(self, place: int) -> re.Match[str] | None:
         """The word at a place; asked for again as one of those that follow others."""
         if place not in self.words:
@@ -240,16 +251,37 @@ class Scan:
         return found
 
     def _known_words(self, place: int, first: str) -> int:
-        stem = lemma(first, self.latin_language, self.latin.irregular)
-        if first not in self.latin.exact and stem not in self.latin.stems and not first.endswith("er"):
+        start = begun(first, self.latin_language)
+        comparative = first.endswith("er")
+        if start.exact is None and start.stems is None and not comparative:
             return 0
-        upcoming = self._upcoming(place, max(self._longest(first, stem), 2 if first.endswith("er") else 1))
-        if not upcoming:
+        known = self._phrase(place, first, start) if start.longest > 1 or comparative else alone(place, first, start)
+        if known is None:
             return 0
+        if (
+            known.length == 1
+            and known.entry.kind in {"func", "prep", "soft", "conj"}
+            and self._stands_for_a_thing(first, place, known.end)
+        ):
+            return self._add("name", first, place, known.end)
+        return self._entry(known.entry, place, known.end, past=self._is_past(known.told, known.stem))
+
+    def _phrase(self, place: int, first: str, start: Begun) -> Known | None:
+        """The longest phrase that stands at a place, which may be one word."""
+        following = self._upcoming(place, 2)[1:]
+        second = following[0][0] if following else ""
+        goes_on = second and (
+            second == "than"
+            or (start.exact and second in start.exact.second)
+            or (start.stems and begun(second, self.latin_language).stem in start.stems.second)
+        )
+        if not goes_on:
+            return alone(place, first, start)
+        upcoming = self._upcoming(place, max(start.longest, 2))
         plain = tuple(word for word, _ in upcoming)
-        stems = tuple(lemma(word, self.latin_language, self.latin.irregular) for word in plain)
-        if "than" in plain[1:2]:
-            stems = (self._positive(plain[0], stems[0]), *stems[1:])
+        stems = tuple(begun(word, self.latin_language).stem for word in plain)
+        if second == "than":
+            stems = (positive(first, stems[0], self.latin_language), *stems[1:])
         best: tuple[int, Entry] | None = None
         for index, given in ((self.latin.exact, plain), (self.latin.stems, stems)):
             phrases = index.get(given[0])
@@ -257,29 +289,10 @@ class Scan:
             if found and (best is None or found[0] > best[0]):
                 best = found
         if best is None:
-            return 0
+            return None
         length, entry = best
-        end = upcoming[length - 1][1]
-        if (
-            length == 1
-            and entry.kind in {"func", "prep", "soft", "conj"}
-            and self._stands_for_a_thing(plain[0], place, end)
-        ):
-            return self._add("name", plain[0], place, end)
         told = 0 if length > 1 and stems[0] == "be" else length - 1  # "is called" is no past
-        return self._entry(entry, place, end, past=self._is_past(plain[told], stems[told]))
-
-    def _longest(self, word: str, stem: str) -> int:
-        """Words in the longest phrase that begins so."""
-        exact, stems = self.latin.exact.get(word), self.latin.stems.get(stem)
-        return max(exact.lengths[0] if exact else 0, stems.lengths[0] if stems else 0)
-
-    def _positive(self, word: str, stem: str) -> str:
-        """``taller than`` → tall, when that is a word we know."""
-        if self.latin_language != "en" or not word.endswith("er"):
-            return stem
-        bases = (word[:-2], word[:-1], word[:-3], f"{word[:-3]}y")
-        return next((found for base in bases if (found := lemma(base, "en", {})) in self.latin.stems), stem)
+        return Known(entry, length, upcoming[length - 1][1], plain[told], stems[told])
 
     def _stands_for_a_thing(self, word: str, place: int, end: int) -> bool:
         """Whether a letter or preposition stands where a value does: "blood type A", "the pump is on"."""
@@ -343,7 +356,7 @@ class Scan:
         return 0
 
     def _worded_number(self, place: int, first: str) -> int:
-        values, multipliers = _numerals(self.latin_language)
+        values, multipliers = numerals(self.latin_language)
         if first not in values and first not in multipliers and first not in {"half", "a", "an"}:
             return 0
         if half := patterns.HALF.match(self.text, place):
@@ -361,7 +374,7 @@ class Scan:
 
     def _sum_of_words(self, place: int) -> tuple[float, int]:
         """Value and end of a number in words, end 0 when none stands here."""
-        values, multipliers = _numerals(self.latin_language)
+        values, multipliers = numerals(self.latin_language)
         total, current, end = 0.0, 0.0, 0
         for word, finish in self._upcoming(place, 8):
             if word in values:
@@ -479,22 +492,7 @@ class Scan:
         return place >= len(self.text) or not self.text[place].isalnum()
 
 
-@cache
-def _numerals(language: str) -> tuple[dict[str, float], dict[str, float]]:
-    numerals = table("numerals")
-    values = {word: value for word, value in numerals["values"].get(language, {}).items() if word != "once"}
-    return values, numerals["multipliers"].get(language, {})
-
-
-@cache
-def _month_beginnings() -> frozenset[str]:
-    return frozenset(name[:3] for names in table("numerals")["months"]["names"] for name in names)
-
-
 def scan(text: str) -> tuple[list[Token], str, str]:
     """Tokens of a text, the levelled text they point into, and its language."""
     one = Scan(text)
     return one.tokens(), one.cased, one.language
-
-
-__all__ = ["Token", "Words", "language_of", "scan"]

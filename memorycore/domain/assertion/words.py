@@ -29,10 +29,15 @@ class Entry(NamedTuple):
 
 
 class Phrases(NamedTuple):
-    """All phrases that begin with one word: their lengths in words, longest first, and what each is."""
+    """All phrases that begin with one word: their lengths in words, longest first, and what each is.
+
+    ``alone``: what the word is by itself. ``second``: words that go on with one of the phrases.
+    """
 
     lengths: tuple[int, ...]
     entries: dict[tuple[str, ...], tuple[Entry, ...]]
+    alone: Entry | None
+    second: frozenset[str]
 
     def longest(self, given: tuple[str, ...]) -> tuple[int, Entry] | None:
         """The longest phrase that these words begin with: how many words it has, and what it is."""
@@ -102,7 +107,12 @@ def _by_first_word(index: dict[tuple[str, ...], list[Entry]]) -> dict[str, Phras
     for phrase, entries in index.items():
         found.setdefault(phrase[0], {})[phrase] = tuple(sorted(entries, key=lambda entry: entry.kind == "word"))
     return {
-        word: Phrases(tuple(sorted({len(phrase) for phrase in phrases}, reverse=True)), phrases)
+        word: Phrases(
+            lengths=tuple(sorted({len(phrase) for phrase in phrases}, reverse=True)),
+            entries=phrases,
+            alone=next(iter(phrases.get((word,), ())), None),
+            second=frozenset(phrase[1] for phrase in phrases if len(phrase) > 1),
+        )
         for word, phrases in found.items()
     }
 
@@ -154,6 +164,48 @@ def _stem(word: str, language: str) -> str:
 def lemma(word: str, language: str, irregular: dict[str, str]) -> str:
     """The form under which inflected forms of a word meet. Rough: it need not be a word."""
     return _stem(irregular.get(word, word), language)
+
+
+class Begun(NamedTuple):
+    """What begins with a word: phrases as written and by stem, the words of the longest one, and the word's stem."""
+
+    exact: Phrases | None
+    stems: Phrases | None
+    longest: int
+    stem: str
+
+
+@lru_cache(maxsize=8192)
+def begun(word: str, language: str) -> Begun:
+    """What may begin with a word of a language in Latin script."""
+    own = words(language)
+    stem = lemma(word, language, own.irregular)
+    exact, stems = own.exact.get(word), own.stems.get(stem)
+    return Begun(exact, stems, max(exact.lengths[0] if exact else 0, stems.lengths[0] if stems else 0), stem)
+
+
+class Known(NamedTuple):
+    """A phrase in a text: what it is, how many words, its end, and the word that tells its tense with its stem."""
+
+    entry: Entry
+    length: int
+    end: int
+    told: str
+    stem: str
+
+
+def alone(place: int, word: str, start: Begun) -> Known | None:
+    """A word by itself."""
+    entry = (start.exact and start.exact.alone) or (start.stems and start.stems.alone)
+    return Known(entry, 1, place + len(word), word, start.stem) if entry else None
+
+
+def positive(word: str, stem: str, language: str) -> str:
+    """``taller than`` → tall, when that is a word we know."""
+    if language != "en" or not word.endswith("er"):
+        return stem
+    bases = (word[:-2], word[:-1], word[:-3], f"{word[:-3]}y")
+    return next((found for base in bases if (found := lemma(base, "en", {})) in words(language).stems), stem)
 
 
 _VOWEL = re.compile(r"[aeiouy]")
