@@ -27,10 +27,12 @@ from memorycore.options import (
     Language,
     LimitFrom,
     LlmOptions,
+    MaintenanceOptions,
+    RemoteOptions,
     Thresholds,
     thresholds_of,
 )
-from memorycore.settings.rhythm import schedule
+from memorycore.settings.rhythm import paces_and_times, schedule
 from memorycore.settings.unfit import UnfitError
 
 T = TypeVar("T")
@@ -50,8 +52,6 @@ OF_THE_GROUP = (*ONLY_TOGETHER, "llm_key")
 
 # Names that the predecessor or the design knows and that nothing reads yet. Set or not, they change nothing.
 NOT_YET = (
-    "MNEMOSYNE_URL",
-    "MNEMOSYNE_TIMEOUT",
     "MEMORYCORE_INDEX_TOPICS",
     "MEMORYCORE_TRASH_PATH",
 )
@@ -205,6 +205,13 @@ class Settings:
     redundant_days: float = setting(30.0, "MEMORYCORE_REDUNDANT_DAYS", read=number(0, 36_500))
     trash_days: int = setting(TRASH_DAYS, "MEMORYCORE_TRASH_DAYS", read=whole(1, 36_500))
     undo_sticky_days: int = setting(TRASH_DAYS, "MEMORYCORE_UNDO_STICKY_DAYS", read=whole(0, 36_500))
+    schedule: str = setting("", "MEMORYCORE_SCHEDULE", read=schedule)
+    cold_soft_entries: int = setting(6_000, "MEMORYCORE_COLD_SOFT_ENTRIES", read=whole(1, 1_000_000_000))
+    cold_hard_entries: int = setting(10_000, "MEMORYCORE_COLD_HARD_ENTRIES", read=whole(1, 1_000_000_000))
+    decay_bin: bool = setting(False, "MEMORYCORE_DECAY_BIN", read=yes_or_no)  # noqa: FBT003 a default
+    consolidate: str = setting("merge", "MEMORYCORE_CONSOLIDATE", read=one_of("merge", "propose", "off"))
+    source_days: float = setting(90.0, "MEMORYCORE_SOURCE_DAYS", read=number(0.01, 36_500))
+    backups_kept: int = setting(5, "MEMORYCORE_BACKUPS_KEPT", read=whole(1, 1_000))
 
     secrets: str = setting("mask", "MEMORYCORE_SECRETS", read=one_of("mask", "refuse"))
     pii: str = setting("off", "MEMORYCORE_PII", read=one_of("off", "redact", "block"))
@@ -212,6 +219,9 @@ class Settings:
     importance_share: float = setting(0.3, "MEMORYCORE_IMPORTANCE_SHARE", read=number(0, 1))
 
     cold_backend: str = setting("local", "MEMORYCORE_COLD_BACKEND", read=one_of("local", "remote", "postgres"))
+    remote_url: str = setting("", "MNEMOSYNE_URL")
+    remote_timeout_s: float = setting(10.0, "MNEMOSYNE_TIMEOUT", read=number(0.1, 600))
+    remote_key: str = setting("", "MEMORYCORE_REMOTE_KEY", secret=True)
     embed_model: str = setting("auto", "MEMORYCORE_EMBED_MODEL")
     embed_url: str = setting("", "MEMORYCORE_EMBED_URL")
     embed_key: str = setting("", "MEMORYCORE_EMBED_KEY", secret=True)
@@ -238,12 +248,12 @@ class Settings:
     toolset: str = setting("core", "MEMORYCORE_TOOLSET", read=one_of("core", "full"), shared=False)
     http_host: str = setting("127.0.0.1", "MEMORYCORE_HTTP_HOST", shared=False)
     http_port: int = setting(8765, "MEMORYCORE_HTTP_PORT", read=whole(0, 65_535), shared=False)
+    cold_serve_port: int = setting(8766, "MEMORYCORE_COLD_SERVE_PORT", read=whole(0, 65_535), shared=False)
     daemon: str = setting("auto", "MEMORYCORE_DAEMON", read=one_of("auto", "off", "require"), shared=False)
     daemon_port: int = setting(0, "MEMORYCORE_DAEMON_PORT", read=whole(0, 65_535), shared=False)
     daemon_idle_minutes: float = setting(
         10.0, "MEMORYCORE_DAEMON_IDLE_MINUTES", read=number(0, 1_000_000), shared=False
     )
-    schedule: str = setting("", "MEMORYCORE_SCHEDULE", read=schedule, shared=False)
     http_allowed_hosts: str = setting("", "MEMORYCORE_HTTP_ALLOWED_HOSTS", shared=False)
     calls_at_once: int = setting(8, "MEMORYCORE_CALLS_AT_ONCE", read=whole(1, 64), shared=False)
     client_calls_at_once: int = setting(2, "MEMORYCORE_CLIENT_CALLS_AT_ONCE", read=whole(1, 64), shared=False)
@@ -308,12 +318,14 @@ class Settings:
             NotAvailable: A cold backend that is not built yet.
             SettingsError: Thresholds that contradict each other.
         """
-        if self.cold_backend != "local":
+        if self.cold_backend == "postgres":
             raise NotAvailable(
                 what=f"MEMORYCORE_COLD_BACKEND={self.cold_backend}",
                 why="not_built",
                 instead="MEMORYCORE_COLD_BACKEND=local",
             )
+        if self.cold_backend == "remote" and not self.remote_url.strip():
+            raise SettingsError(key="MNEMOSYNE_URL", why="missing")
         limits: dict[Target, int] = {"memory": self.char_limit_memory, "user": self.char_limit_user}
         return CoreOptions(
             hot_dir=self.hot_dir,
@@ -324,6 +336,7 @@ class Settings:
                 name: HotLimit(chars=chars, where_from=self.limit_from(name)) for name, chars in limits.items()
             },
             thresholds={name: self._thresholds(chars) for name, chars in limits.items()},
+            remote=self._remote(),
             embed=self._embed(),
             llm=LlmOptions(
                 model=self.llm_model.strip(),
@@ -344,8 +357,32 @@ class Settings:
             state_ttl_days=self.state_ttl_days,
             activity_log=self.activity_log_enabled,
             budget=self._budget(),
+            maintenance=self._maintenance(),
             timezone=self.zone(),
             language=self.language,
+        )
+
+    def _remote(self) -> RemoteOptions | None:
+        if self.cold_backend != "remote":
+            return None
+        return RemoteOptions(url=self.remote_url.strip(), key=self.remote_key, timeout_s=self.remote_timeout_s)
+
+    def _maintenance(self) -> MaintenanceOptions:
+        if self.cold_soft_entries > self.cold_hard_entries:
+            raise SettingsError(
+                key="cold_soft_entries", why="above_another", value=self.cold_soft_entries, than="cold_hard_entries",
+                most=self.cold_hard_entries,
+            )  # fmt: skip
+        paces, crons = paces_and_times(self.schedule)
+        return MaintenanceOptions(
+            every=paces,
+            cron=crons,
+            soft_entries=self.cold_soft_entries,
+            hard_entries=self.cold_hard_entries,
+            decay_bin=self.decay_bin,
+            consolidate=cast("Any", self.consolidate),
+            source_days=self.source_days,
+            backups_kept=self.backups_kept,
         )
 
     def _budget(self) -> BudgetOptions:

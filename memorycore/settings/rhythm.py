@@ -2,8 +2,10 @@
 
 import re
 from collections.abc import Mapping
+from datetime import timedelta
 from typing import cast
 
+from memorycore.errors import SettingsError
 from memorycore.settings.unfit import UnfitError
 
 OFF = "off"
@@ -39,6 +41,27 @@ def rhythms(raw: object) -> dict[str, str]:
             raise UnfitError("not_a_schedule")
         found[step] = _rhythm(step, rhythm)
     return found
+
+
+def paces_and_times(text: str) -> tuple[dict[str, timedelta | None], dict[str, str]]:
+    """How often steps run, None for those that are off; and of those with times of the day, their cron fields.
+
+    Raises:
+        SettingsError: There is no such step.
+    """
+    from memorycore.govern.steps.table import STEPS
+
+    paces: dict[str, timedelta | None] = {}
+    times: dict[str, str] = {}
+    for step, rhythm in rhythms(text).items():
+        if step not in STEPS:
+            raise SettingsError(key="schedule", why="not_one_of", value=step, allowed=", ".join(STEPS))
+        seconds = interval_s(rhythm)
+        if seconds is None and rhythm != OFF:
+            times[step] = rhythm
+        else:
+            paces[step] = None if seconds is None else timedelta(seconds=seconds)
+    return paces, times
 
 
 def interval_s(rhythm: str) -> int | None:
