@@ -11,7 +11,6 @@ from typing import Literal
 
 from memorycore.domain.terms import TRASH_DAYS, Target
 
-ColdBackend = Literal["local", "remote"]
 Language = Literal["en", "zh"]
 LimitFrom = Literal[
     "setting",  # MEMORYCORE_CHAR_LIMIT_MEMORY or _USER, from the environment or config.toml
@@ -216,3 +215,8 @@ class CoreOptions:
     maintenance: MaintenanceOptions = MaintenanceOptions()
     timezone: tzinfo = UTC
     language: Language = "en"
+
+    @property
+    def cold_backend(self) -> Literal["local", "remote"]:
+        """Where cold memories live: here, or here and at a service as well."""
+        return "local" if self.remote is None else "remote"

@@ -9,7 +9,7 @@ from typing import Any
 import typer
 
 from memorycore import messages
-from memorycore.cli import forgetting, judge, overflow, past, read, review, setup, write
+from memorycore.cli import cold, forgetting, judge, overflow, past, read, review, setup, write
 from memorycore.options import Language
 
 EVERYDAY = {
@@ -32,7 +32,7 @@ LOOK = {
     "judge": judge.judge,
     "doctor": setup.doctor,
 }
-SET_UP = {"demo": setup.demo, "serve": setup.serve}
+SET_UP = {"demo": setup.demo, "serve": setup.serve, "cold-serve": cold.cold_serve}
 
 
 def command_line(language: Language) -> Any:
@@ -66,7 +66,8 @@ def _explain(command: Any, code: str, language: Language) -> None:
         parameter.help = messages.text(own if messages.has(own, language) else shared, language)
         if getattr(parameter, "is_flag", False):
             parameter.metavar = " "  # a flag takes no value, so its column stays empty
-    for name, below in getattr(command, "commands", {}).items():
+    for given, below in getattr(command, "commands", {}).items():
+        name = given.replace("-", "_")
         _explain(below, name if code == "memorycore" else f"{code}_{name}", language)
 
 

@@ -4,6 +4,7 @@
 store of ours passes the same suite of tests; a store that can do more says so in its capabilities.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
@@ -12,11 +13,16 @@ Capability = Literal["get", "list", "restore", "transactional"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ColdHit:
-    """One result. ``content`` is the whole text; ``score`` is the store's own and compares within one answer."""
+    """One result. ``score`` is the store's own and compares within one answer.
+
+    ``content`` is the whole text. Only a foreign service that cuts texts and shows them in no other way gives less:
+    then ``cut`` is set, and the text is to be read, not written anywhere.
+    """
 
     id: str
     content: str
     score: float
+    cut: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,8 +40,13 @@ class ColdStore(Protocol):
     that returned is durable; one that raised changed nothing.
     """
 
-    name: str
-    capabilities: frozenset[Capability]
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def capabilities(self) -> frozenset[Capability]:
+        """What it can beyond the five tools."""
+        ...
 
     def remember(self, content: str, *, importance: float = 0.5, scope: str = "global") -> str:
         """Keep a text, all of it, and return its id."""
@@ -54,3 +65,21 @@ class ColdStore(Protocol):
         ...
 
     def stats(self) -> ColdStats: ...
+
+
+class FullColdStore(ColdStore, Protocol):
+    """A store of ours: it can show, list and restore its memories, and knows a caller's own references."""
+
+    def remember(self, content: str, *, importance: float = 0.5, scope: str = "global", ref: str = "") -> str:
+        """As above. The same ``ref`` again means the same memory, which then has this text."""
+        ...
+
+    def get(self, memory_id: str) -> ColdHit: ...
+
+    def page(self, *, limit: int = 500, offset: int = 0) -> Iterator[ColdHit]:
+        """Memories in the order in which they came in."""
+        ...
+
+    def restore(self, memory_id: str) -> None:
+        """Bring a forgotten memory back, as long as it is in the bin."""
+        ...

@@ -5,8 +5,8 @@ class is the same store seen through the contract, as tools, other machines and 
 """
 
 import json
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 import apsw
@@ -20,78 +20,136 @@ from memorycore.store.memories import to_ms
 
 ACTOR = "cold_contract"
 Find = Callable[[str, int], Sequence[tuple[int, float]]]
+Admit = Callable[[str], tuple[str, tuple[str, ...]]]
+"""What of a text may be kept, and what it is to be marked with."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LocalColdStore:
-    """``find(query, top_k)`` gives (row number, score), best first: the search over this database."""
+    """``find(query, top_k)`` gives (row number, score), best first: the search over this database.
 
-    name = "local"
-    capabilities: frozenset[Capability] = frozenset({"get", "list", "transactional"})
+    ``admit`` holds back what must not be kept. ``changed`` is told that something came in and has no vector yet.
+    """
 
-    def __init__(
-        self, db: Database, *, namespace: str, find: Find, clock: Callable[[], datetime], new_id: Callable[[], str]
-    ) -> None:
-        self._db = db
-        self._namespace = namespace
-        self._find = find
-        self._clock = clock
-        self._new_id = new_id
+    db: Database
+    namespace: str
+    find: Find
+    admit: Admit
+    clock: Callable[[], datetime]
+    new_id: Callable[[], str]
+    changed: Callable[[], None]
+    name: str = "local"
+    capabilities: frozenset[Capability] = frozenset({"get", "list", "restore", "transactional"})
 
-    def remember(self, content: str, *, importance: float = 0.5, scope: str = "global") -> str:
+    def remember(self, content: str, *, importance: float = 0.5, scope: str = "global", ref: str = "") -> str:
+        """Keep a text. Nobody gets a second memory of it who names it by the same ``ref``, or sends it without any.
+
+        Raises:
+            InvalidInput: Nothing of it may be kept.
+        """
         del scope  # the namespace of this store is the scope of everything in it
-        draft = Draft(content=sanitise(content).strip(), importance=importance)
-        now = self._clock()
+        draft = Draft(content=sanitise(content).strip(), importance=importance, ref=sanitise(ref))
+        text, flags = self.admit(draft.content)
+        now = self.clock()
         memory = Memory(
-            id=self._new_id(), namespace=self._namespace, content=draft.content, norm_hash=norm_hash(draft.content),
+            id=self.new_id(), namespace=self.namespace, content=text, norm_hash=norm_hash(text), flags=flags,
             importance=importance, importance_given=True, created_at=now, updated_at=now, origin="contract",
+            refs=(draft.ref,) if draft.ref else (),
         )  # fmt: skip
-        with self._db.write() as c:
+        with self.db.write() as c:
+            known = self._known(c, memory)
+            if known is not None:
+                if known.content != text:
+                    self._reword(c, known, text, flags)
+                return known.id
             stored = memories.insert_memory(c, memory)
-            vectors.queue_job(c, self._namespace, stored.seq, to_ms(now) or 0)
+            vectors.queue_job(c, self.namespace, stored.seq, to_ms(now) or 0)
             self._record(c, stored, "added")
+        self.changed()
         return stored.id
 
+    def _known(self, c: apsw.Connection, memory: Memory) -> Memory | None:
+        where = {"namespace": self.namespace}
+        if memory.refs:
+            found = memories.select(c, "memories_by_ref", **where, ref=memory.refs[0])
+            return next((row for row in found if row.state == "active" and row.residence != "hot"), None)
+        found = memories.select(
+            c, "active_by_norm_hash", **where, norm_hash=memory.norm_hash, scope="global", session_id=""
+        )
+        return next((row for row in found if row.residence != "hot" and row.content == memory.content), None)
+
     def recall(self, query: str, *, top_k: int = 5) -> list[ColdHit]:
-        ranked = self._find(query, top_k)
-        with self._db.read() as c:
-            rows = memories.by_seq(c, [seq for seq, _ in ranked], (self._namespace,))
+        ranked = self.find(query, top_k)
+        with self.db.read() as c:
+            rows = memories.by_seq(c, [seq for seq, _ in ranked], (self.namespace,))
         return [
             ColdHit(id=rows[seq].id, content=rows[seq].content, score=score) for seq, score in ranked if seq in rows
         ]
 
     def update(self, memory_id: str, content: str) -> None:
-        text = Draft(content=sanitise(content).strip()).content
-        now = self._clock()
-        with self._db.write() as c:
+        text, flags = self.admit(Draft(content=sanitise(content).strip()).content)
+        with self.db.write() as c:
             old = self._row(c, memory_id)
-            if text == old.content:
-                return
-            memories.add_revision(c, old, now)
-            new = replace(old, content=text, norm_hash=norm_hash(text), updated_at=now, version=old.version + 1)
-            stored = memories.update_memory(c, old, new)
-            vectors.queue_job(c, self._namespace, stored.seq, to_ms(now) or 0)
-            self._record(c, stored, "revised")
+            if text != old.content:
+                self._reword(c, old, text, flags)
+        self.changed()
+
+    def _reword(self, c: apsw.Connection, old: Memory, text: str, flags: tuple[str, ...]) -> None:
+        now = self.clock()
+        memories.add_revision(c, old, now)
+        new = replace(
+            old, content=text, norm_hash=norm_hash(text), updated_at=now, version=old.version + 1,
+            flags=tuple(dict.fromkeys((*old.flags, *flags))),
+        )  # fmt: skip
+        stored = memories.update_memory(c, old, new)
+        vectors.queue_job(c, self.namespace, stored.seq, to_ms(now) or 0)
+        self._record(c, stored, "revised", old)
 
     def forget(self, memory_id: str) -> None:
-        now = self._clock()
-        with self._db.write() as c:
+        now = self.clock()
+        with self.db.write() as c:
             old = self._row(c, memory_id)
             stored = memories.update_memory(c, old, replace(old, state="trashed", trashed_at=now, trash_reason="user"))
-            self._record(c, stored, "trashed")
+            self._record(c, stored, "trashed", old)
+
+    def restore(self, memory_id: str) -> None:
+        now = self.clock()
+        with self.db.write() as c:
+            old = memories.by_id(c, memory_id, (self.namespace,))
+            if old is None or old.state != "trashed":
+                raise NotFound(id=memory_id)
+            back = replace(old, state="active", residence="cold", trashed_at=None, trash_reason="", updated_at=now)
+            stored = memories.update_memory(c, old, back)
+            vectors.queue_job(c, self.namespace, stored.seq, to_ms(now) or 0)
+            self._record(c, stored, "restored", old)
+        self.changed()
+
+    def get(self, memory_id: str) -> ColdHit:
+        with self.db.read() as c:
+            row = self._row(c, memory_id)
+        return ColdHit(id=row.id, content=row.content, score=1.0)
+
+    def page(self, *, limit: int = 500, offset: int = 0) -> Iterator[ColdHit]:
+        with self.db.read() as c:
+            rows = memories.select(c, "cold_page", namespace=self.namespace, limit=limit, offset=offset)
+        return iter([ColdHit(id=row.id, content=row.content, score=1.0) for row in rows])
 
     def stats(self) -> ColdStats:
-        with self._db.read() as c:
-            where = {"namespaces": json.dumps([self._namespace]), "purge_before": 0}
+        with self.db.read() as c:
+            where = {"namespaces": json.dumps([self.namespace]), "purge_before": 0}
             _, cold, _, _ = only_row(c, "count_memories", where)
-            (embedded,) = only_row(c, "count_cold_vectors", {"namespace": self._namespace})
+            (embedded,) = only_row(c, "count_cold_vectors", {"namespace": self.namespace})
         return ColdStats(total=cold, embeddings=embedded)
 
     def _row(self, c: apsw.Connection, memory_id: str) -> Memory:
-        found = memories.by_id(c, memory_id, (self._namespace,))
+        found = memories.by_id(c, memory_id, (self.namespace,))
         if found is None or found.state != "active" or found.residence == "hot":
             raise NotFound(id=memory_id)
         return found
 
-    def _record(self, c: apsw.Connection, memory: Memory, action: str) -> None:
-        event = Event(seq=0, at=memory.updated_at, action=action, memory_id=memory.id, actor=ACTOR)
+    def _record(self, c: apsw.Connection, memory: Memory, action: str, before: Memory | None = None) -> None:
+        event = Event(
+            seq=0, at=self.clock(), action=action, memory_id=memory.id, actor=ACTOR,
+            change=memories.difference(before, memory) if before else {},
+        )  # fmt: skip
         memories.add_event(c, event, memory.namespace)

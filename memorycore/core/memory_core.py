@@ -2,8 +2,7 @@
 
 import copy
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from itertools import islice
 from typing import Self, Unpack
 
@@ -72,7 +71,13 @@ class MemoryCore:
         self.embedding = self.rooms.embedding
         self.background = self.rooms.background
         self.cold = LocalColdStore(
-            self.db, namespace=options.namespace, find=self.rooms.find_cold, clock=clock, new_id=new_id
+            db=self.db,
+            namespace=options.namespace,
+            find=self.rooms.find_cold,
+            admit=self.rooms.admit_cold,
+            clock=clock,
+            new_id=new_id,
+            changed=self.rooms.catch_up,
         )
 
     def _judge_later(self, rooms: Rooms) -> bool:

@@ -12,7 +12,7 @@ from uuid6 import uuid7
 
 from memorycore import intake
 from memorycore.background import Background
-from memorycore.domain.memory import TARGETS, Memory, Target
+from memorycore.domain.memory import TARGETS, Draft, Memory, Target
 from memorycore.domain.text import sanitise
 from memorycore.embed import EmbeddingService
 from memorycore.errors import HotFileError, InvalidInput, NotAvailable, StoreError
@@ -24,7 +24,7 @@ from memorycore.opening import embed_choice, open_tier
 from memorycore.options import CoreOptions, GateOptions, Language
 from memorycore.search import LivingIndex, RecallFilters, SearchRequest, SearchResult, search
 from memorycore.search.neighbours import Scout
-from memorycore.store import erasure, open_database, sessions, upkeep
+from memorycore.store import erasure, only_row, open_database, sessions, upkeep
 from memorycore.store.uses import LogRules, Uses
 
 MOST_RESULTS = 1_000
@@ -206,6 +206,24 @@ class Rooms:
     def find_cold(self, query: str, top_k: int) -> list[tuple[int, float]]:
         request = SearchRequest(namespaces=self.namespaces, top_k=top_k, filters=RecallFilters(tier="cold"))
         return [(hit.seq, hit.score) for hit in self.search(query, request).hits]
+
+    def admit_cold(self, content: str) -> tuple[str, tuple[str, ...]]:
+        """What of a text may come in by the contract's way, and what it is marked with. The gates alone decide.
+
+        Raises:
+            InvalidInput: Nothing of it may be kept, or the namespace is full.
+        """
+        gates = self.options.gates
+        passed = intake.admit(Draft(content=content), gates)
+        if passed.refused and passed.refused != "noise":
+            raise InvalidInput(field="content", why=passed.refused)
+        if passed.quarantined:
+            raise InvalidInput(field="content", why="orders_the_agent")
+        with self.db.read() as c:
+            if only_row(c, "count_active", {"namespace": self.options.namespace})[0] >= gates.quota:
+                raise InvalidInput(field="content", why="quota_full", limit=gates.quota)
+        clean = content if passed.refused else passed.draft.content
+        return clean, ("untrusted",) if passed.untrusted else ()
 
     def any(self, memory_id: str) -> Memory:
         """The memory with this id, whatever its state.

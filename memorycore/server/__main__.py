@@ -32,7 +32,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, _leave_on_signal)
     asked = _parser().parse_args(arguments)
-    _log_to_stderr(asked.log_level)
+    log_to_stderr(asked.log_level)
     try:
         _serve(asked, parent)
     except MemoryCoreError as error:
@@ -123,7 +123,7 @@ def _leave_on_signal(_number: int, _frame: FrameType | None) -> None:
     leave(0)
 
 
-def _log_to_stderr(level: str) -> None:
+def log_to_stderr(level: str) -> None:
     pipe = logging.StreamHandler(sys.stderr)
     pipe.setFormatter(_WithoutValues("%(asctime)s %(levelname)s %(name)s: %(message)s"))
     logging.basicConfig(level=level, handlers=[pipe], force=True)

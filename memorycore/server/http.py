@@ -76,7 +76,9 @@ def serve_http(server: MCPServer[Any], *, host: str, port: int, guard: Guard | N
     shown = f"[{host}]" if ":" in host else host
     sys.stderr.write(f"memorycore: http://{shown}:{listener.getsockname()[1]}{PATH}\n")
     sys.stderr.flush()
-    config = uvicorn.Config(_app(server, host, guard), log_config=None, access_log=False, timeout_graceful_shutdown=1, lifespan="on")
+    config = uvicorn.Config(
+        _app(server, host, guard), log_config=None, access_log=False, timeout_graceful_shutdown=1, lifespan="on"
+    )
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, _nothing)  # uvicorn sends the signal again when it is done: then it ends quietly
     _Uvicorn(config).run(sockets=[listener])

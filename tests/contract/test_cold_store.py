@@ -6,17 +6,32 @@ from pathlib import Path
 import pytest
 
 from memorycore.cold.contract import ColdStore
+from memorycore.cold.remote import RemoteColdStore
 from memorycore.errors import InvalidInput, NotFound, TooLong
+from tests.cold_services import cold_serve
 from tests.homes import Home
 
 LONG = "The attic inventory lists: " + ", ".join(f"box {number} with jars" for number in range(200))
 
 
-@pytest.fixture(params=["local"])
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Generator[str]:
+    """Where a ``memorycore cold-serve`` answers."""
+    with cold_serve(tmp_path_factory.mktemp("cold")) as service:
+        yield service.url
+
+
+@pytest.fixture(params=["local", "remote"])
 def cold(request: pytest.FixtureRequest, tmp_path: Path) -> Generator[ColdStore]:
-    assert request.param == "local"
-    with Home(tmp_path).core() as core:
-        yield core.cold
+    if request.param == "local":
+        with Home(tmp_path).core() as core:
+            yield core.cold
+        return
+    store = RemoteColdStore(request.getfixturevalue("served"))
+    for hit in list(store.everything()):
+        store.forget(hit.id)
+    yield store
+    store.close()
 
 
 def contents(cold: ColdStore, query: str, top_k: int = 5) -> list[str]:
@@ -46,22 +61,22 @@ def test_every_script_comes_back_as_it_went_in(cold: ColdStore, text: str) -> No
 
 
 def test_an_update_replaces_the_whole_text(cold: ColdStore) -> None:
-    memory_id = cold.remember("The gate code is 4711.")
-    cold.update(memory_id, "The gate code is 1147 since May.")
-    assert contents(cold, "gate code") == ["The gate code is 1147 since May."]
+    memory_id = cold.remember("The spare wheel is model 4711.")
+    cold.update(memory_id, "The spare wheel is model 1147 since May.")
+    assert contents(cold, "spare wheel") == ["The spare wheel is model 1147 since May."]
     assert contents(cold, "4711") == []
 
 
 def test_a_forgotten_text_is_never_recalled(cold: ColdStore) -> None:
-    memory_id = cold.remember("The gate code is 4711.")
+    memory_id = cold.remember("The spare wheel is model 4711.")
     cold.forget(memory_id)
-    assert contents(cold, "gate code 4711") == []
+    assert contents(cold, "spare wheel 4711") == []
     assert cold.stats().total == 0
 
 
 @pytest.mark.parametrize("memory_id", ["nobody", "", "01a22a49-b41e-755d-974c-eca7730799be"])
 def test_an_unknown_id_is_an_error_and_changes_nothing(cold: ColdStore, memory_id: str) -> None:
-    cold.remember("The gate code is 4711.")
+    cold.remember("The spare wheel is model 4711.")
     with pytest.raises(NotFound):
         cold.update(memory_id, "x")
     with pytest.raises(NotFound):
@@ -70,7 +85,7 @@ def test_an_unknown_id_is_an_error_and_changes_nothing(cold: ColdStore, memory_i
 
 
 def test_a_forgotten_memory_cannot_be_changed(cold: ColdStore) -> None:
-    memory_id = cold.remember("The gate code is 4711.")
+    memory_id = cold.remember("The spare wheel is model 4711.")
     cold.forget(memory_id)
     with pytest.raises(NotFound):
         cold.update(memory_id, "x")
@@ -91,6 +106,6 @@ def test_stats_count_what_can_be_recalled(cold: ColdStore) -> None:
 
 
 def test_a_question_that_nothing_answers_gives_nothing(cold: ColdStore) -> None:
-    cold.remember("The gate code is 4711.")
+    cold.remember("The spare wheel is model 4711.")
     assert contents(cold, "zebra") == []
     assert contents(cold, "") == []
