@@ -1,0 +1,247 @@
+"""The life of the process that leads: lock, log, services, schedule; and its end within two seconds."""
+
+import logging
+import os
+import signal
+import socket
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from secrets import token_urlsafe
+from types import FrameType
+from typing import TYPE_CHECKING, Any
+
+from memorycore import __version__, endpoint
+from memorycore.daemon import leader, logs
+from memorycore.daemon.leader import Leader
+from memorycore.endpoint import Endpoint
+from memorycore.errors import InvalidInput, StoreError
+from memorycore.server.life import END_WITHIN_S, end_hard_in
+
+if TYPE_CHECKING:
+    from memorycore.daemon.schedule import Schedule
+    from memorycore.server.desk import Desk
+    from memorycore.settings import Settings
+    from memorycore.web import State
+
+_log = logging.getLogger(__name__)
+HOST = "127.0.0.1"
+CLOSE_GRACE_S = 0.6
+LAST_ANSWERS_S = 0.5
+LOOK_AROUND_S = 1.0
+LOADED_EARLY = (  # what takes a second to import
+    "apscheduler.schedulers.background",
+    "memorycore.core",
+    "memorycore.server.sessions",
+    "memorycore.web.site",
+    "uvicorn",
+)
+SIGNALS = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGINT", "SIGBREAK", "SIGHUP") if hasattr(signal, name))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """How the daemon was started. ``idle_exit_s`` None: it stays without clients; ``port`` None: as the settings say.
+
+    ``wait``: wait until the one that leads now has ended. ``to_stderr``: log there as well.
+    """
+
+    idle_exit_s: float | None = None
+    port: int | None = None
+    wait: bool = False
+    to_stderr: bool = True
+    log_level: str = "INFO"
+
+
+def run(settings: "Settings", asked: Asked) -> int:
+    """Lead this data directory until a signal comes, or nobody has needed it for so long; the exit code.
+
+    Raises:
+        NotAvailable: Another daemon leads, or the directory knows no locks.
+        SettingsError: The settings contradict each other, or the schedule cannot be.
+        InvalidInput: The port is taken.
+        StoreError: The data directory cannot be made.
+    """
+    settings.core_options()
+    try:
+        settings.data_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
+    except OSError as error:
+        raise StoreError(path=str(settings.data_dir), why=error.strerror) from error
+    if asked.wait:
+        _load()  # whoever waits takes over at once
+    with leader.leadership(settings.data_dir, wait_s=-1 if asked.wait else 0) as me:
+        logs.begin(settings.data_dir, asked.log_level, to_stderr=asked.to_stderr)
+        _load()
+        import anyio
+
+        _log.info("daemon %s leads", __version__, extra={"facts": {"pid": me.pid}})
+        try:
+            anyio.run(_lead, settings, asked, me)
+        finally:
+            endpoint.remove(settings.data_dir, me.pid)
+            _log.info("daemon has ended", extra={"facts": {"pid": me.pid}})
+    return 0
+
+
+def _load() -> None:
+    from importlib import import_module
+
+    for name in LOADED_EARLY:
+        import_module(name)
+
+
+async def _lead(settings: "Settings", asked: Asked, me: Leader) -> None:
+    import anyio
+
+    from memorycore import web
+    from memorycore.core import MemoryCore
+    from memorycore.server import sessions
+    from memorycore.server.desk import Desk
+
+    desk = Desk(lambda: MemoryCore.open(settings.core_options(), long_lived=True), language=settings.language)
+    state = web.State(settings=settings, desk=desk, token=token_urlsafe(32))
+    schedule = _schedule(settings, desk, f"daemon {me.pid}")
+    http = _bound(settings.daemon_port if asked.port is None else asked.port)
+    relay = await sessions.bind()
+    here = _endpoint(settings, me, state.token, ports=(http.getsockname()[1], sessions.port_of(relay)))
+    hall = sessions.Hall(desk=desk, endpoint=here, clients=state.clients, gate=state.gate)
+    service = _service(web.app(state))
+    over, served = anyio.Event(), anyio.Event()
+
+    async def serve() -> None:
+        await service.serve([http])
+        served.set()
+
+    def end(why: str) -> None:
+        if not over.is_set():
+            _log.info("ending: %s", why)
+            end_hard_in(END_WITHIN_S)
+            over.set()
+
+    with _told(end):
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(serve)
+            tasks.start_soon(sessions.listen, relay, hall)
+            while not service.started:  # noqa: ASYNC110 - uvicorn has no event for it
+                await anyio.sleep(0.01)
+            tasks.start_soon(anyio.to_thread.run_sync, _begin, schedule, desk)
+            tasks.start_soon(_watch, here, me, _idle_limit(asked, state), end)
+            await over.wait()
+            # Clients go elsewhere from here on; those that wait for an answer still get it.
+            endpoint.remove(settings.data_dir, me.pid)
+            schedule.stop()
+            service.should_exit = True
+            await anyio.to_thread.run_sync(lambda: desk.close(grace_s=CLOSE_GRACE_S))
+            with anyio.move_on_after(LAST_ANSWERS_S):
+                await served.wait()
+            tasks.cancel_scope.cancel()
+
+
+def _idle_limit(asked: Asked, state: "State") -> Callable[[], bool]:
+    limit = asked.idle_exit_s
+    return (lambda: False) if limit is None else (lambda: state.clients.idle_s() >= limit)
+
+
+async def _watch(here: Endpoint, me: Leader, is_idle: Callable[[], bool], end: Callable[[str], None]) -> None:
+    """Write the endpoint file, put it back when somebody took it away, and see when it is time to end.
+
+    Without the lock file that we hold, another process could lead beside us: then, and when the directory is gone, we
+    end.
+    """
+    import anyio
+
+    while True:
+        if not leader.still_leads(Path(here.data_dir), me):
+            end("the lock is gone")
+            return
+        if is_idle():
+            end("nobody is here")
+            return
+        if endpoint.read(here.data_dir) != here:
+            try:
+                endpoint.write(here)
+            except OSError as error:
+                _log.warning("daemon.json cannot be written: %s", error.strerror)
+            else:
+                _log.info("daemon answers", extra={"facts": {"url": here.url}})
+        await anyio.sleep(LOOK_AROUND_S)
+
+
+def _schedule(settings: "Settings", desk: "Desk", owner: str) -> "Schedule":
+    from memorycore.daemon import upkeep
+    from memorycore.daemon.schedule import Schedule
+
+    return Schedule(
+        look=partial(upkeep.look, desk, owner),
+        run=partial(upkeep.run, desk, owner),
+        cron=settings.core_options().maintenance.cron,
+    )
+
+
+def _begin(schedule: "Schedule", desk: "Desk") -> None:
+    """Open the core, which loads its model meanwhile, and begin to tend it."""
+    from memorycore.daemon import upkeep
+
+    schedule.start(upkeep.last_runs(desk), datetime.now(UTC))
+
+
+def _bound(port: int) -> socket.socket:
+    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    if os.name == "posix":  # elsewhere this would let two programs have one port
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((HOST, port))
+    except OSError as error:
+        listener.close()
+        raise InvalidInput(field="port", why=error.strerror or str(error), value=port) from error
+    return listener
+
+
+def _endpoint(settings: "Settings", me: Leader, token: str, *, ports: tuple[int, int]) -> Endpoint:
+    return Endpoint(
+        pid=me.pid,
+        started=me.started,
+        version=__version__,
+        url=f"http://{HOST}:{ports[0]}",
+        relay=(HOST, ports[1]),
+        token=token,
+        data_dir=str(settings.data_dir),
+        hot_dir=str(settings.hot_dir),
+        namespace=settings.namespace,
+        settings=settings.fingerprint(),
+    )
+
+
+def _service(app: Any) -> Any:
+    """The HTTP service without the signal handlers that it would set."""
+    import uvicorn
+
+    class Service(uvicorn.Server):
+        @contextmanager
+        def capture_signals(self) -> Generator[None]:
+            yield
+
+    return Service(
+        uvicorn.Config(app, log_config=None, access_log=False, timeout_graceful_shutdown=1, lifespan="on", ws="none")
+    )
+
+
+@contextmanager
+def _told(end: Callable[[str], None]) -> Generator[None]:
+    """Have ``end`` called in the event loop when a signal comes; a second one changes nothing."""
+    import asyncio
+
+    loop = asyncio.get_running_loop()
+
+    def tell(number: int, _frame: FrameType | None) -> None:
+        loop.call_soon_threadsafe(end, signal.Signals(number).name)
+
+    before = {number: signal.signal(number, tell) for number in SIGNALS}
+    try:
+        yield
+    finally:
+        for number, what in before.items():
+            signal.signal(number, what)

@@ -1,0 +1,49 @@
+"""Maintenance as the daemon does it: what the store says is due, one step after the other."""
+
+import logging
+from datetime import datetime
+
+from memorycore.errors import MemoryCoreError
+from memorycore.server.desk import Desk
+
+_log = logging.getLogger(__name__)
+TIME_BOX_S = 240.0  # what is left then goes on at the next look
+
+
+def look(desk: Desk, owner: str, light: bool) -> None:  # noqa: FBT001 the scheduler hands it over by position
+    """Run every light step that is due, or every heavy one."""
+    try:
+        with desk.core() as core:
+            due = [step for step in core.due_steps(core.rooms.clock()) if is_light(step) is light]
+    except MemoryCoreError as error:
+        _log.warning("nothing can be tended now: %s", error.code)
+        return
+    for step in due:
+        run(desk, owner, step)
+
+
+def run(desk: Desk, owner: str, step: str) -> None:
+    """Run one step and say how it went."""
+    try:
+        with desk.core() as core:
+            done = core.maintain([step], owner=owner, time_box_s=TIME_BOX_S)
+    except MemoryCoreError as error:
+        _log.warning("step %s could not run: %s", step, error.code)
+        return
+    for one in done["steps"]:
+        _log.info("step %s: %s", step, one["outcome"], extra={"facts": {"step": step, "seconds": one.get("seconds")}})
+
+
+def last_runs(desk: Desk) -> dict[str, datetime | None]:
+    """When each step last began; empty while the store cannot be opened."""
+    try:
+        with desk.core() as core:
+            return {step: one.started_at for step, one in core.step_runs().items()}
+    except MemoryCoreError:
+        return {}
+
+
+def is_light(step: str) -> bool:
+    from memorycore.govern.steps.table import STEPS
+
+    return STEPS[step].light
