@@ -1,24 +1,29 @@
 """The MCP server itself: what it lists, how a request reaches the tool boundary, when the core opens and closes."""
 
 import functools
-import math
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from typing import Any, cast
 
 import anyio
 import anyio.to_thread
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
+from mcp.server.lowlevel.helper_types import ReadResourceContents
 from mcp.server.mcpserver import Context, MCPServer
-from mcp.server.mcpserver.exceptions import ToolError
+from mcp.server.mcpserver.exceptions import ResourceError, ToolError
 from mcp.shared.message import SessionMessage
-from mcp.types import CallToolResult, TextContent, Tool, ToolAnnotations
+from mcp.types import CallToolResult, InputRequiredResult, TextContent, Tool, ToolAnnotations
+from pydantic import AnyUrl
 
-from memorycore import __version__
+from memorycore import __version__, messages
+from memorycore.errors import TooManyCalls
 from memorycore.server import prompts, resources
-from memorycore.server.boundary import ToolFaultError, answer_tool
-from memorycore.server.caller import Caller, caller
+from memorycore.server.boundary import ToolFaultError, answer_tool, refusal
+from memorycore.server.caller import PRINCIPAL, Caller, Principal, caller
 from memorycore.server.desk import Place
+from memorycore.server.fit import to_json
+from memorycore.server.gate import Gate
 from memorycore.server.tools import TOOLS, ToolSpec
 
 NAME = "memorycore"
@@ -37,7 +42,7 @@ INSTRUCTIONS = (
 class MemoryServer(MCPServer[Place]):
     """An ``MCPServer`` whose tools are a table: own schemas, own argument check, own error texts."""
 
-    def __init__(self, desk: Place, tools: Sequence[ToolSpec] = TOOLS, *, calls_at_once: int | None = None) -> None:
+    def __init__(self, desk: Place, tools: Sequence[ToolSpec] = TOOLS, *, gate: Gate | None = None) -> None:
         super().__init__(
             NAME,
             title="MemoryCore",
@@ -49,7 +54,7 @@ class MemoryServer(MCPServer[Place]):
         self.desk = desk
         self.tools = {tool.name: tool for tool in tools}
         self.listed = anyio.Event()
-        self._turns = anyio.CapacityLimiter(calls_at_once or math.inf)
+        self._gate = gate
         resources.add(self, desk)
         prompts.add(self)
 
@@ -61,7 +66,7 @@ class MemoryServer(MCPServer[Place]):
     async def call_tool(
         self, name: str, arguments: dict[str, Any], context: Context[Place, Any] | None = None
     ) -> CallToolResult:
-        """Run one tool in a worker thread, at most ``calls_at_once`` of them; the others wait for their turn.
+        """Run one tool in a worker thread: at once, or where there is a gate, when it is this client's turn.
 
         A call whose client has gone is left to end by itself.
 
@@ -71,13 +76,29 @@ class MemoryServer(MCPServer[Place]):
         tool = self.tools.get(name)
         if tool is None:
             raise ToolError(f"Unknown tool: {name[:80]}")
-        work = functools.partial(answer_tool, self.desk, tool, arguments, self._caller(context))
+        who = self._caller(context)
+        work = functools.partial(answer_tool, self.desk, tool, arguments, who)
         try:
-            async with self._turns:
+            if self._gate is None:
                 text = await anyio.to_thread.run_sync(work, abandon_on_cancel=True)
+            else:
+                text = await self._gate.run(_client(who, context), work)
         except ToolFaultError as fault:
             raise ToolError(str(fault)) from None
+        except TooManyCalls as error:
+            text = to_json(refusal(tool, error, self.desk.language))
         return CallToolResult(content=[TextContent(type="text", text=text)])
+
+    async def read_resource(
+        self, uri: AnyUrl | str, context: Context[Place, Any] | None = None
+    ) -> Iterable[ReadResourceContents] | InputRequiredResult:
+        if self._gate is None:
+            return await super().read_resource(uri, context)
+        try:
+            async with self._gate.turn(_client(self._caller(context), context)):
+                return await super().read_resource(uri, context)
+        except TooManyCalls as error:
+            raise ResourceError(messages.error_text(error, self.desk.language)) from None
 
     async def run_on(
         self,
@@ -93,7 +114,21 @@ class MemoryServer(MCPServer[Place]):
             return caller("", self.desk.session)
         params = context.session.client_params
         headers: Mapping[str, str] = context.headers or {}
-        return caller(params.client_info.name if params else "", headers.get("mcp-session-id") or self.desk.session)
+        who = caller(params.client_info.name if params else "", headers.get("mcp-session-id") or self.desk.session)
+        author = _principal(context).author
+        return replace(who, name=author, bound=True) if author else who
+
+
+def _principal(context: Context[Place, Any] | None) -> Principal:
+    """Whom the token of this message's HTTP request stands for."""
+    scope: Mapping[str, Any] = getattr(context.request_context.request, "scope", {}) if context else {}
+    return scope.get(PRINCIPAL, Principal())
+
+
+def _client(who: Caller, context: Context[Place, Any] | None) -> str:
+    """What counts as one client: a named token, else a session."""
+    token = _principal(context).token
+    return f"token {token}" if token else f"session {who.session_id}"
 
 
 def _lifespan(desk: Place) -> Any:

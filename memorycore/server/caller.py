@@ -6,6 +6,7 @@ from hashlib import sha256
 from memorycore.domain.text import sanitise
 
 UNNAMED = "mcp"
+PRINCIPAL = "memorycore.principal"  # where the HTTP service keeps it in the scope of a request
 LONGEST_NAME = 64
 
 

@@ -21,6 +21,7 @@ from memorycore.server.app import MemoryServer
 from memorycore.server.clients import Client, Clients
 from memorycore.server.desk import Desk, Place, Seat
 from memorycore.server.exchange import Incoming, exchange, line_of, message_of
+from memorycore.server.gate import Gate
 from memorycore.server.tending import TOOLSETS
 from memorycore.server.tools import ToolSpec
 
@@ -28,17 +29,20 @@ _log = logging.getLogger(__name__)
 
 Listener = MultiListener[anyio.abc.SocketStream]
 HOST = "127.0.0.1"
-CALLS_AT_ONCE = 6  # of one client; all clients share the threads of the process
 _CHUNK = 64 * 1024
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hall:
-    """Where clients are let in: the desk they sit down at, what they must agree with, and the list of who is here."""
+    """Where clients are let in: the desk they sit down at, what they must agree with, and the list of who is here.
+
+    ``gate``: whose call is worked on next, of all clients of the process.
+    """
 
     desk: Desk
     endpoint: Endpoint
     clients: Clients
+    gate: Gate | None = None
 
 
 async def bind(*, port: int = 0) -> Listener:
@@ -85,20 +89,20 @@ async def _welcome(stream: anyio.abc.SocketStream, hall: Hall) -> None:
     language = language_of(str(said.get("language"))) or hall.desk.language
     seat = Seat(hall.desk, language=language, session=str(said.get("session") or "")[:64])
     with hall.clients.here(Client(way="relay", language=language, toolset=toolset)):
-        await _serve(seat, lines, TOOLSETS.get(toolset, TOOLSETS["core"]))
+        await _serve(seat, lines, TOOLSETS.get(toolset, TOOLSETS["core"]), hall.gate)
 
 
 def _why_not(said: Mapping[str, Any], endpoint: Endpoint) -> str:
     """Why a client is turned away, a code; who does not show the token learns nothing else."""
     if not greeting.is_shown(said, endpoint.token, said.get("nonce"), "client"):
-        return "other_token"
+        return greeting.OTHER_TOKEN
     if said.get("memorycore") != greeting.PROTOCOL:
         return "other_version"
     return greeting.difference(said, endpoint)
 
 
-async def _serve(place: Place, lines: "_Lines", tools: Sequence[ToolSpec]) -> None:
-    server = MemoryServer(place, tools, calls_at_once=CALLS_AT_ONCE)
+async def _serve(place: Place, lines: "_Lines", tools: Sequence[ToolSpec], gate: Gate | None = None) -> None:
+    server = MemoryServer(place, tools, gate=gate)
     await exchange(server, lines.messages(), lines, at_end=_nothing)
 
 

@@ -1,0 +1,70 @@
+"""``/mcp``: one MCP server for each namespace, started when the first request for it comes."""
+
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from typing import Any, cast
+
+import anyio
+import anyio.abc
+from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
+from mcp.server.auth.provider import AccessToken
+from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+from mcp.server.transport_security import TransportSecuritySettings
+from starlette.types import Receive, Scope, Send
+
+from memorycore.server.app import MemoryServer
+from memorycore.server.caller import PRINCIPAL, Principal
+from memorycore.server.clients import Client
+from memorycore.server.desk import Seat
+from memorycore.server.tending import TOOLSETS
+from memorycore.web.desks import Desks
+from memorycore.web.state import State
+
+PATH = "/mcp"
+OWN = "own"  # the principal of the user's own programs, as sessions are bound to one
+
+
+class Mount:
+    """An ASGI application; usable inside ``running``."""
+
+    def __init__(self, state: State, desks: Desks) -> None:
+        self._state = state
+        self._desks = desks
+        self._tasks: anyio.abc.TaskGroup | None = None
+        self._starting = anyio.Lock()
+        self._managers: dict[str, StreamableHTTPSessionManager] = {}
+
+    @asynccontextmanager
+    async def running(self) -> AsyncGenerator[None]:
+        async with anyio.create_task_group() as self._tasks:
+            try:
+                yield
+            finally:
+                self._tasks.cancel_scope.cancel()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        principal = cast("Principal", scope[PRINCIPAL])
+        manager = await self._manager(principal.namespace)
+        # The SDK keeps a session to the credential that opened it.
+        name = principal.token or OWN
+        scope["user"] = AuthenticatedUser(AccessToken(token="", client_id=name, scopes=[]))
+        with self._state.clients.here(Client(way="mcp")):
+            await manager.handle_request(scope, receive, send)
+
+    async def _manager(self, namespace: str) -> StreamableHTTPSessionManager:
+        async with self._starting:
+            if namespace not in self._managers:
+                assert self._tasks is not None  # noqa: S101 - requests are served inside running() only
+                self._managers[namespace] = await self._tasks.start(self._keep, namespace)
+            return self._managers[namespace]
+
+    async def _keep(self, namespace: str, *, task_status: anyio.abc.TaskStatus[StreamableHTTPSessionManager]) -> None:
+        desk = self._desks.of(namespace)
+        seat = Seat(desk, language=desk.language)
+        server = MemoryServer(seat, TOOLSETS[self._state.settings.toolset], gate=self._state.gate)
+        security = TransportSecuritySettings(enable_dns_rebinding_protection=False)  # the door has looked
+        server.streamable_http_app(streamable_http_path=PATH, transport_security=security)
+        manager: Any = server.session_manager
+        async with manager.run():
+            task_status.started(manager)
+            await anyio.sleep_forever()
