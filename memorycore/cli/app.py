@@ -9,7 +9,7 @@ from typing import Any
 import typer
 
 from memorycore import messages
-from memorycore.cli import cold, forgetting, judge, overflow, past, read, review, setup, write
+from memorycore.cli import cold, daemon, forgetting, judge, overflow, past, read, review, setup, write
 from memorycore.options import Language
 
 EVERYDAY = {
@@ -50,9 +50,18 @@ def command_line(language: Language) -> Any:
         for part, function in commands.items():
             group.command(part, rich_help_panel=messages.text("help.commands", language))(function)
         app.add_typer(group, name=name, rich_help_panel=messages.text("help.panel_set_up", language))
+    app.add_typer(_daemon(language), name="daemon", rich_help_panel=messages.text("help.panel_set_up", language))
     built: Any = typer.main.get_command(app)
     _explain(built, "memorycore", language)
     return built
+
+
+def _daemon(language: Language) -> typer.Typer:
+    """A group that does something by itself: without a further word it runs the daemon here."""
+    group = typer.Typer(invoke_without_command=True, callback=daemon.daemon, rich_markup_mode="rich")
+    for part, function in daemon.DAEMON.items():
+        group.command(part, rich_help_panel=messages.text("help.commands", language))(function)
+    return group
 
 
 def _explain(command: Any, code: str, language: Language) -> None:

@@ -81,12 +81,7 @@ def leadership(data_dir: Path, *, wait_s: float = 0) -> Generator[Leader]:
     with held(data_dir / LOCK, wait_s=wait_s, on_acquired=write) as got:
         if not got:
             other = current(data_dir)
-            raise NotAvailable(
-                what="memorycore daemon",
-                why="daemon_leads",
-                pid=None if other is None else other.pid,
-                instead="memorycore daemon status",
-            )
+            raise NotAvailable(what="memorycore daemon", why="daemon_leads", pid=None if other is None else other.pid)
         try:
             yield leader
         finally:

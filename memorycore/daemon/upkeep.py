@@ -1,16 +1,21 @@
 """Maintenance as the daemon does it: what the store says is due, one step after the other."""
 
 import logging
+from dataclasses import dataclass
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from memorycore.errors import MemoryCoreError
-from memorycore.server.desk import Desk
+
+if TYPE_CHECKING:
+    from memorycore.core import MemoryCore
+    from memorycore.server.desk import Desk
 
 _log = logging.getLogger(__name__)
 TIME_BOX_S = 240.0  # what is left then goes on at the next look
 
 
-def look(desk: Desk, owner: str, light: bool) -> None:  # noqa: FBT001 the scheduler hands it over by position
+def look(desk: "Desk", owner: str, light: bool) -> None:  # noqa: FBT001 the scheduler hands it over by position
     """Run every light step that is due, or every heavy one."""
     try:
         with desk.core() as core:
@@ -22,7 +27,7 @@ def look(desk: Desk, owner: str, light: bool) -> None:  # noqa: FBT001 the sched
         run(desk, owner, step)
 
 
-def run(desk: Desk, owner: str, step: str) -> None:
+def run(desk: "Desk", owner: str, step: str) -> None:
     """Run one step and say how it went."""
     try:
         with desk.core() as core:
@@ -34,7 +39,7 @@ def run(desk: Desk, owner: str, step: str) -> None:
         _log.info("step %s: %s", step, one["outcome"], extra={"facts": {"step": step, "seconds": one.get("seconds")}})
 
 
-def last_runs(desk: Desk) -> dict[str, datetime | None]:
+def last_runs(desk: "Desk") -> dict[str, datetime | None]:
     """When each step last began; empty while the store cannot be opened."""
     try:
         with desk.core() as core:
@@ -47,3 +52,33 @@ def is_light(step: str) -> bool:
     from memorycore.govern.steps.table import STEPS
 
     return STEPS[step].light
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outlook:
+    """One step: when it last began and how that ended, and when it is next due; None: never by itself, or never yet."""
+
+    step: str
+    last: datetime | None
+    outcome: str
+    next: datetime | None
+
+
+def outlook(core: "MemoryCore") -> list[Outlook]:
+    """Every step that runs by itself, in the order in which they run."""
+    from memorycore.daemon.schedule import next_at
+    from memorycore.govern.maintenance import every
+    from memorycore.govern.steps.table import STEPS
+
+    options, runs, now = core.options.maintenance, core.step_runs(), core.rooms.clock()
+    found: list[Outlook] = []
+    for step, spec in STEPS.items():
+        pace, run = every(spec, options), runs.get(step)
+        rhythm = options.cron.get(step)
+        last = None if run is None else run.started_at
+        due = next_at(step, rhythm, last, now) if rhythm else None
+        if pace is not None:
+            due = now if run is None or run.next_due is None else run.next_due
+        if due is not None or last is not None:
+            found.append(Outlook(step=step, last=last, outcome="" if run is None else run.outcome, next=due))
+    return found

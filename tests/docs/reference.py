@@ -74,6 +74,8 @@ def _commands(command: Any, path: str) -> Iterator[tuple[str, Any]]:
     if below is None:
         yield f"`{path.strip()}`", command
         return
+    if command.invoke_without_command and path:
+        yield f"`{path.strip()}`", command
     for name, one in below.items():
         yield from _commands(one, f"{path or 'memorycore'} {name}")
 

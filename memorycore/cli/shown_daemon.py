@@ -1,0 +1,84 @@
+"""The daemon as a person reads about it: whether it runs, where, what it does next."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rich.text import Text
+
+from memorycore.cli.layout import columns, inside, minute
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from memorycore.cli.shell import Shell
+    from memorycore.daemon.control import Daemon
+
+
+def steps_of(shell: "Shell") -> list[dict[str, Any]]:
+    """When each maintenance step last ran and runs next; empty where there is no memory yet."""
+    from memorycore.daemon.upkeep import outlook
+
+    if not (shell.settings.data_dir / "memorycore.db").is_file():
+        return []
+    with shell.core() as core:
+        return [
+            {"step": one.step, "last": _iso(one.last), "outcome": one.outcome, "next": _iso(one.next)}
+            for one in outlook(core)
+        ]
+
+
+def answer(shell: "Shell", found: "Daemon | None", steps: "Sequence[Mapping[str, Any]]") -> dict[str, Any]:
+    """What ``--json`` says. Never the token. ``differs``: in what the daemon is not what this command would start."""
+    from memorycore.daemon import logs
+
+    where = None if found is None else found.endpoint
+    return {
+        "status": "stopped" if found is None else "starting" if where is None else "runs",
+        "pid": None if found is None else found.leader.pid,
+        "version": None if found is None else found.leader.version,
+        "started": None if found is None else found.leader.started,
+        "url": None if where is None else where.url,
+        "differs": [] if where is None else _differences(shell, where),
+        "data_dir": str(shell.settings.data_dir),
+        "log": str(shell.settings.data_dir / logs.FILE),
+        "steps": list(steps),
+    }
+
+
+def status(shell: "Shell", answer: "Mapping[str, Any]") -> None:
+    shell.out.print(Text(shell.word(f"daemon.is_{answer['status']}", pid=answer["pid"]), style="bold"))
+    rows = [
+        (shell.word(f"daemon.label_{name}"), Text(minute(value) if name == "started" else str(value)))
+        for name, value in answer.items()
+        if name in {"version", "started", "url", "data_dir", "log"} and value is not None
+    ]
+    shell.out.print(inside(columns(*rows)))
+    for difference in answer["differs"]:
+        shell.out.print(shell.word(f"daemon.differs_{difference}"), style="yellow")
+    if answer["steps"]:
+        shell.out.print()
+        heads = [Text(shell.word(f"daemon.head_{name}"), style="dim") for name in ("step", "last", "next")]
+        shell.out.print(inside(columns(heads, *(_row(shell, one) for one in answer["steps"]))))
+
+
+def _row(shell: "Shell", one: "Mapping[str, Any]") -> list[Text]:
+    outcome = shell.word(f"daemon.outcome_{one['outcome']}") if one["outcome"] else ""
+    last = f"{minute(one['last'])} {outcome}".strip() if one["last"] else "–"
+    return [Text(one["step"]), Text(last), Text(minute(one["next"]) or "–")]
+
+
+def _differences(shell: "Shell", where: Any) -> list[str]:
+    from memorycore import __version__
+
+    ours = shell.settings
+    found = [
+        ("version", where.version != __version__),
+        ("hot_dir", Path(where.hot_dir).resolve() != ours.hot_dir.resolve()),
+        ("namespace", where.namespace != ours.namespace),
+        ("settings", where.settings != ours.fingerprint()),
+    ]
+    return [name for name, differs in found if differs]
+
+
+def _iso(moment: Any) -> str | None:
+    return None if moment is None else moment.isoformat(timespec="seconds")
