@@ -9,7 +9,7 @@ from typing import Any
 import typer
 
 from memorycore import messages
-from memorycore.cli import cold, daemon, forgetting, judge, overflow, past, read, review, setup, write
+from memorycore.cli import cold, daemon, forgetting, judge, overflow, past, read, review, setup, token, write
 from memorycore.options import Language
 
 EVERYDAY = {
@@ -45,7 +45,7 @@ def command_line(language: Language) -> Any:
     for panel, commands in (("everyday", EVERYDAY), ("look", LOOK), ("set_up", SET_UP)):
         for name, function in commands.items():
             app.command(name, rich_help_panel=messages.text(f"help.panel_{panel}", language))(function)
-    for name, commands in (("config", setup.CONFIG), ("client", setup.CLIENT)):
+    for name, commands in (("config", setup.CONFIG), ("client", setup.CLIENT), ("token", token.TOKEN)):
         group = typer.Typer(no_args_is_help=True, rich_markup_mode="rich")
         for part, function in commands.items():
             group.command(part, rich_help_panel=messages.text("help.commands", language))(function)

@@ -18,7 +18,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from memorycore.errors import InvalidInput, NotFound, StoreError
+from memorycore.errors import InvalidInput, StoreError
 
 FILE = "tokens.json"
 LOCK = "tokens.lock"
@@ -106,14 +106,14 @@ class TokenFile:
         """Take a token away; it opens nothing from now on.
 
         Raises:
-            NotFound: There is none of that name.
+            InvalidInput: There is none of that name.
             StoreError: The file cannot be read or written.
         """
         with self._held():
             known = self.all()
             gone = next((one for one in known if one.name == name), None)
             if gone is None:
-                raise NotFound(id=name, why="no_such_token")
+                raise InvalidInput(field="NAME", why="no_such_token", value=name)
             self._write([one for one in known if one is not gone])
         return gone
 
