@@ -65,7 +65,10 @@ def run(settings: "Settings", asked: Asked) -> int:
         InvalidInput: The port is taken.
         StoreError: The data directory cannot be made.
     """
+    from memorycore.web import binding
+
     settings.core_options()
+    binding.check(settings)
     try:
         settings.data_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
     except OSError as error:
@@ -104,15 +107,15 @@ async def _lead(settings: "Settings", asked: Asked, me: Leader) -> None:
     desk = Desk(lambda: MemoryCore.open(settings.core_options(), long_lived=True), language=settings.language)
     state = web.State(settings=settings, desk=desk, token=token_urlsafe(32))
     schedule = _schedule(settings, desk, f"daemon {me.pid}")
-    http = _bound(settings.daemon_port if asked.port is None else asked.port)
+    http = _listeners(settings.http_host, settings.daemon_port if asked.port is None else asked.port)
     relay = await sessions.bind()
-    here = _endpoint(settings, me, state.token, ports=(http.getsockname()[1], sessions.port_of(relay)))
+    here = _endpoint(settings, me, state.token, ports=(http[0].getsockname()[1], sessions.port_of(relay)))
     hall = sessions.Hall(desk=desk, endpoint=here, clients=state.clients, gate=state.gate)
     service = _service(web.app(state))
     over, served = anyio.Event(), anyio.Event()
 
     async def serve() -> None:
-        await service.serve([http])
+        await service.serve(http)
         served.set()
 
     def end(why: str) -> None:
@@ -188,15 +191,27 @@ def _begin(schedule: "Schedule", desk: "Desk") -> None:
     schedule.start(upkeep.last_runs(desk), datetime.now(UTC))
 
 
-def _bound(port: int) -> socket.socket:
-    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+def _listeners(host: str, port: int) -> list[socket.socket]:
+    """This machine's own address first, and beside it the one that the settings name, which may be all of them."""
+    from memorycore.web import binding
+
+    if binding.is_loopback(host):
+        return [_bound(HOST, port)]
+    if binding.is_everywhere(host):
+        return [_bound(host, port)]
+    near = _bound(HOST, port)
+    return [near, _bound(host, near.getsockname()[1])]
+
+
+def _bound(host: str, port: int) -> socket.socket:
+    listener = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_STREAM)
     if os.name == "posix":  # elsewhere this would let two programs have one port
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
-        listener.bind((HOST, port))
+        listener.bind((host, port))
     except OSError as error:
         listener.close()
-        raise InvalidInput(field="port", why=error.strerror or str(error), value=port) from error
+        raise InvalidInput(field=f"{host} port", why=error.strerror or str(error), value=port) from error
     return listener
 
 

@@ -76,6 +76,7 @@ def _is_near(scope: Scope) -> bool:
     """The token of the endpoint file is for this machine's programs: from elsewhere it opens nothing."""
     client: Any = scope.get("client")
     try:
-        return client is not None and ip_address(client[0]).is_loopback
+        address = ip_address(client[0] if client else "")
     except ValueError:
         return False
+    return (getattr(address, "ipv4_mapped", None) or address).is_loopback  # an IPv4 client of an IPv6 socket

@@ -38,9 +38,7 @@ def build(state: State) -> Starlette:
     door: Any = Door
     return Starlette(
         routes=[*api.routes(), Route(PATH, mcp)],
-        middleware=[
-            Middleware(door, token=state.token, tokens=state.tokens, names=state.allowed_hosts, refuse=api.refuse)
-        ],
+        middleware=[Middleware(door, token=state.token, tokens=state.tokens, names=state.names, refuse=api.refuse)],
         exception_handlers={404: api.stray, 405: api.wrong_way},
         lifespan=lifespan,
     )

@@ -1,15 +1,16 @@
 """What the HTTP service of one process works on."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from memorycore.server.clients import Clients
 from memorycore.server.gate import Gate, GateRules
+from memorycore.web.binding import allowed_hosts
 from memorycore.web.tokens import TokenFile
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from memorycore.server.desk import Desk
     from memorycore.settings import Settings
 
@@ -28,24 +29,16 @@ class State:
     clients: Clients = field(default_factory=Clients)
     gate: Gate = field(init=False)
     tokens: TokenFile = field(init=False)
+    names: "Sequence[str]" = field(init=False)
 
     def __post_init__(self) -> None:
-        self.gate = Gate(rules_of(self.settings))
-        self.tokens = TokenFile(Path(self.settings.data_dir))
-
-    @property
-    def allowed_hosts(self) -> Sequence[str]:
-        return allowed_hosts(self.settings)
-
-
-def rules_of(settings: "Settings") -> GateRules:
-    return GateRules(
-        at_once=settings.calls_at_once,
-        per_client=settings.client_calls_at_once,
-        waiting=settings.client_calls_waiting,
-        calls_per_s=settings.client_calls_per_s,
-    )
-
-
-def allowed_hosts(settings: "Settings") -> list[str]:
-    return [name.strip().lower() for name in settings.http_allowed_hosts.split(",") if name.strip()]
+        self.gate = Gate(
+            GateRules(
+                at_once=self.settings.calls_at_once,
+                per_client=self.settings.client_calls_at_once,
+                waiting=self.settings.client_calls_waiting,
+                calls_per_s=self.settings.client_calls_per_s,
+            )
+        )
+        self.tokens = TokenFile(self.settings.data_dir)
+        self.names = allowed_hosts(self.settings)
