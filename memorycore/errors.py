@@ -7,6 +7,7 @@ MemoryCoreError
 ├── NotFound               no memory has this id
 ├── Conflict               somebody changed the text meanwhile; nothing was overwritten
 ├── NotAvailable           a part that is not built or not installed
+│   └── DaemonGone         the daemon went away before it answered; the call may be made again
 ├── HotFileError           MEMORY.md or USER.md cannot be used now; the file is untouched
 │   ├── Undecodable        a byte that is not UTF-8
 │   ├── Unreadable         no permission, a folder in its place, an I/O error
@@ -70,6 +71,11 @@ class Conflict(MemoryCoreError):
 class NotAvailable(MemoryCoreError):
     code = "not_available"
     exit_code = 5
+
+
+class DaemonGone(NotAvailable):
+    code = "daemon_gone"
+    retryable = True
 
 
 class HotFileError(MemoryCoreError):

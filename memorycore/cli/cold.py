@@ -27,7 +27,7 @@ def cold_serve(
 ) -> None:
     from memorycore.cold.service import service
     from memorycore.errors import InvalidInput, NotAvailable
-    from memorycore.server.__main__ import log_to_stderr
+    from memorycore.server.log import log_to_stderr
     from memorycore.server.desk import Desk
     from memorycore.server.http import serve_http
 

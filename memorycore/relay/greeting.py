@@ -19,6 +19,9 @@ MOST_BYTES = 16 * 1024
 WITHIN_S = 2.0
 LINE_BYTES = 4 * 1024 * 1024  # of one message; the longest text that is stored has 64 KiB
 WORDS = ("version", "data_dir", "hot_dir", "namespace", "settings")
+UNKNOWN = "other_token"
+CODES = (UNKNOWN, *(f"other_{word}" for word in WORDS))
+"""Why a daemon and a client do not fit, as codes of ``messages``."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

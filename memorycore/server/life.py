@@ -1,39 +1,18 @@
-"""When the process ends: signals, a parent that is gone, a client that has closed its end; and within what time.
-
-A client waits two seconds after it has closed stdin before it kills. A tool that is stuck in a thread cannot be
-stopped, so a timer ends the process hard if the orderly way takes too long: every commit survives that.
-"""
+"""When a process that serves by itself ends: signals, a parent that is gone, or nothing left to serve."""
 
 import logging
 import os
 import signal
 import sys
-import threading
 from collections.abc import Awaitable, Callable
 
 import anyio
 
+from memorycore.relay.ending import END_WITHIN_S, PARENT_CHECK_S, end_hard_in, leave
+
+__all__ = ["END_WITHIN_S", "end_hard_in", "leave", "serve_until_told"]
+
 _log = logging.getLogger(__name__)
-
-END_WITHIN_S = 1.6
-PARENT_CHECK_S = 2.0
-
-
-def end_hard_in(seconds: float) -> None:
-    """From now on the process lives at most ``seconds`` longer; its exit code is then 0 as well."""
-    timer = threading.Timer(seconds, leave, args=(0,))
-    timer.daemon = True
-    timer.start()
-
-
-def leave(code: int) -> None:
-    """End at once, without joining threads: the one that reads stdin cannot be woken."""
-    for stream in (sys.stdout, sys.stderr):
-        try:
-            stream.flush()
-        except (OSError, ValueError):
-            continue  # nobody reads it any more
-    os._exit(code)
 
 
 async def serve_until_told(serve: Callable[[], Awaitable[None]], parent: int) -> None:

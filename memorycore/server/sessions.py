@@ -95,7 +95,7 @@ async def _welcome(stream: anyio.abc.SocketStream, hall: Hall) -> None:
 def _why_not(said: Mapping[str, Any], endpoint: Endpoint) -> str:
     """Why a client is turned away, a code; who does not show the token learns nothing else."""
     if not greeting.is_shown(said, endpoint.token, said.get("nonce"), "client"):
-        return greeting.OTHER_TOKEN
+        return greeting.UNKNOWN
     if said.get("memorycore") != greeting.PROTOCOL:
         return "other_version"
     return greeting.difference(said, endpoint)

@@ -15,7 +15,7 @@ from memorycore.server.wire import Wire
 
 
 class StdioServer(MemoryServer):
-    """The server for one client at the other end of two pipes, which ``claim_wire`` has taken."""
+    """The server for one client at the other end of two pipes, which ``claim_pipes`` has taken."""
 
     def __init__(self, desk: Desk, wire: Wire, tools: Sequence[ToolSpec] = TOOLS) -> None:
         super().__init__(desk, tools)

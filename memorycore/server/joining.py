@@ -1,0 +1,119 @@
+"""The start of a stdio server: whether a daemon serves this client, or this process does it alone.
+
+Everything heavy is imported only where this process serves alone.
+"""
+
+import os
+import sys
+from collections.abc import Sequence
+from functools import partial
+from typing import TYPE_CHECKING
+
+from memorycore import __version__
+from memorycore.errors import DaemonGone, NotAvailable, SettingsError
+from memorycore.relay import link as links
+from memorycore.relay.greeting import Wanted
+from memorycore.relay.link import ChildLink, Link, Refused
+from memorycore.relay.relay import Relay, Ways, say
+
+if TYPE_CHECKING:
+    from memorycore.settings import Settings
+
+START = "memorycore daemon start"
+
+
+def relay_of(session: str, arguments: Sequence[str], pipe_out: int) -> Relay | None:
+    """A relay to the daemon that has this very memory; None where this process is to serve alone.
+
+    ``session`` names this client, also for whoever serves it later; ``arguments`` are those of this process.
+
+    Raises:
+        NotAvailable: ``MEMORYCORE_DAEMON=require``, and there is no daemon that fits.
+        SettingsError: A server that requires a daemon cannot read its settings.
+    """
+    from memorycore.settings import load_settings
+
+    try:
+        settings = load_settings(os.environ)
+    except SettingsError:
+        if os.environ.get("MEMORYCORE_DAEMON", "").strip().lower() == "require":
+            raise
+        return None  # the first answer says what is wrong
+    if settings.daemon == "off":
+        return None
+    wanted = _wanted(settings, session)
+    link = _first(wanted, settings)
+    if link is None:
+        return None
+    required = settings.daemon == "require"
+    ways = Ways(
+        find=partial(links.find, wanted),
+        alone=None if required else partial(_alone, settings, session, arguments),
+        problem=partial(_problem, settings),
+    )
+    return Relay(link, ways, pipe_out)
+
+
+def _wanted(settings: "Settings", session: str) -> Wanted:
+    return Wanted(
+        version=__version__,
+        data_dir=str(settings.data_dir),
+        hot_dir=str(settings.hot_dir),
+        namespace=settings.namespace,
+        settings=settings.fingerprint(),
+        toolset=settings.toolset,
+        language=settings.language,
+        session=session,
+    )
+
+
+def _first(wanted: Wanted, settings: "Settings") -> Link | None:
+    try:
+        link = links.find(wanted)
+    except Refused as refused:
+        if settings.daemon == "require":
+            raise NotAvailable(what="memorycore daemon", instead=START, **_facts(refused, wanted)) from None
+        _say_alone(refused, settings)
+        return None
+    if link is None and settings.daemon == "require":
+        raise NotAvailable(what="memorycore daemon", why="no_daemon", instead=START, path=str(settings.data_dir))
+    return link
+
+
+def _alone(settings: "Settings", session: str, arguments: Sequence[str], refused: Refused | None) -> Link:
+    """A server of its own for a client whose daemon went away.
+
+    Raises:
+        OSError: No process can be started now.
+    """
+    _say_alone(refused, settings)
+    command = [sys.executable, "-m", "memorycore.server", *arguments]
+    return ChildLink([*command, "--session", session], {**os.environ, "MEMORYCORE_DAEMON": "off"})
+
+
+def _say_alone(refused: Refused | None, settings: "Settings") -> None:
+    from memorycore import messages
+
+    language = settings.language
+    if refused is None:
+        say(messages.text("server.daemon_gone", language))
+        return
+    facts = _facts(refused, _wanted(settings, ""))
+    why = messages.text(f"why.{facts['why']}", language, **facts)
+    say(messages.text("server.alone", language, why=why))
+
+
+def _facts(refused: Refused, wanted: Wanted) -> dict[str, object]:
+    name = refused.code.removeprefix("other_")
+    return {
+        "why": refused.code,
+        "pid": refused.found.pid,
+        "theirs": getattr(refused.found, name, None),
+        "ours": getattr(wanted, name, None),
+    }
+
+
+def _problem(settings: "Settings") -> dict[str, object]:
+    from memorycore import messages
+
+    return dict(messages.problem(DaemonGone(), settings.language))
