@@ -49,11 +49,14 @@ def beside_their_opposites(sought: Sought, hits: Sequence[Hit], allowed: Mask) -
     return list(ordered.values())
 
 
-def _standing(sought: Sought, hit: Hit) -> tuple[float, int]:
-    """Of two that contradict each other the more trusted one comes first, of two as trusted the later one."""
+def _standing(sought: Sought, hit: Hit) -> tuple[float, int, int]:
+    """Of two that contradict each other the more trusted one comes first, of two as trusted the later one.
+
+    Of two of one moment the one that was stored last is the later.
+    """
     (row,) = sought.rows.find([hit.seq])
     columns = sought.rows.columns
-    return float(columns.trust[row]), int(columns.created[row])
+    return float(columns.trust[row]), int(columns.created[row]), hit.seq
 
 
 def with_named(sought: Sought, hits: Sequence[Hit], allowed: Mask) -> Sequence[Hit]:

@@ -88,7 +88,6 @@ def test_it_does_so_too_when_the_old_one_gets_its_vector_later(tmp_path: Path) -
         assert (texts(core), texts(core, "superseded")) == ({"Just joined Borealis"}, {"Works at Acme"})
 
 
-@pytest.mark.xfail(strict=True, reason="the judge takes an order for one of several that somebody may have")
 def test_a_preference_that_got_another_value_is_an_update(core: MemoryCore) -> None:  # IL-133
     say(core, "Orders a cortado")
     answer = say(core, "Orders a flat white")

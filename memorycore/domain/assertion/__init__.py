@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
 from typing import NamedTuple
 
+from memorycore.domain.assertion.commands import command_place
 from memorycore.domain.assertion.predicate import in_their_roles, predicate_place
 from memorycore.domain.assertion.tokens import Token, scan
 from memorycore.domain.assertion.words import concepts_in, table
@@ -76,6 +77,11 @@ class Assertion:
     def doubtful(self) -> frozenset[str]:
         """What opens a sentence with a capital: names, or words like others."""
         return frozenset(term.key for term in self.terms if term.kind == "name?")
+
+    @cached_property
+    def command(self) -> int | None:
+        """Index of the token with which an order begins, None when the text orders nothing."""
+        return command_place(self.tokens, self.text, self.language)
 
     @cached_property
     def negations(self) -> int:

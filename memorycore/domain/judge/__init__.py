@@ -14,7 +14,7 @@ from memorycore.domain.judge.crossing import across
 from memorycore.domain.judge.footing import (
     has_little_in_common,
     on_one_footing,
-    other_relative,
+    other_of_a_kind,
     says_nothing,
     two_episodes,
 )
@@ -23,6 +23,7 @@ from memorycore.domain.judge.period import earlier
 from memorycore.domain.judge.replacement import one_thing_for_another, other_subject
 from memorycore.domain.judge.restated import restated
 from memorycore.domain.judge.statements import comparable
+from memorycore.domain.judge.swap import said_instead
 from memorycore.domain.judge.verdict import Evidence, Relation, Verdict, evidence, verdict
 from memorycore.domain.judge.wording import denied_complement, polarity, said_from_both_sides, said_twice, same_words
 
@@ -51,9 +52,14 @@ def judge(old: str, new: str, *, likeness: float | None = None) -> Verdict:
     if case.old.cut or case.new.cut or max(len(case.old.terms), len(case.new.terms)) > LONGEST:
         return verdict("different", evidence("long"), undecided=True)
     if has_little_in_common(case):
-        found = ended_by_event(case) or incompatible_in_other_words(case)
+        found = _instead(case) or ended_by_event(case) or incompatible_in_other_words(case)
         return _newest(case, _of_one_subject(case, found or verdict("different", evidence("apart"))))
-    return _newest(case, _of_one_subject(case, beside_what_holds(case) or _by_rules(case, likeness)))
+    return _newest(case, _of_one_subject(case, _instead(case) or beside_what_holds(case) or _by_rules(case, likeness)))
+
+
+def _instead(case: Case) -> Verdict | None:
+    """What few pairs have is looked for only there."""
+    return said_instead(case) if "swap" in case.new.cues else None
 
 
 def _by_rules(case: Case, likeness: float | None) -> Verdict:
@@ -61,7 +67,7 @@ def _by_rules(case: Case, likeness: float | None) -> Verdict:
         return across(case, likeness)
     if says_nothing(case):
         return verdict("different", evidence("apart"))
-    if sign := other_relative(case):
+    if sign := other_of_a_kind(case):
         return verdict("different", sign)
     if not on_one_footing(case):
         found = restated(case) or verdict("different", evidence("apart"), undecided=case.overlap >= _CLOSE)

@@ -92,6 +92,16 @@ class Case:
         return any(self.said_newly(cue) for cue in _STRONG)
 
     @cached_property
+    def ordered(self) -> bool:
+        """Both are orders; a text that opens with the verb of the other one's order is one too."""
+        old, new = self.old.command, self.new.command
+        if old is None and new is not None:
+            return _opens_with(self.old, self.new.tokens[new].key)
+        if new is None and old is not None:
+            return _opens_with(self.new, self.old.tokens[old].key)
+        return old is not None
+
+    @cached_property
     def overlap(self) -> float:
         """Shared content as a share of all content, 0..1."""
         total = len(self.old.content) + len(self.new.content)
@@ -100,6 +110,10 @@ class Case:
     @cached_property
     def shared_predicate(self) -> int:
         return sum(not old.subject and old.key != "user" for old, _ in self.diff.shared)
+
+
+def _opens_with(text: Assertion, key: str) -> bool:
+    return bool(text.content) and text.content[0].key == key and text.content[0].kind not in {"noun", "char"}
 
 
 def case_of(old: str, new: str) -> Case:

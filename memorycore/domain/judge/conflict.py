@@ -2,9 +2,10 @@
 
 from memorycore.domain.assertion import Term
 from memorycore.domain.judge.alignment import Run
-from memorycore.domain.judge.case import Case, differing
+from memorycore.domain.judge.case import Case, differing, snippet
 from memorycore.domain.judge.numbered import names_which
-from memorycore.domain.judge.relations import are_opposite, slots, words_of
+from memorycore.domain.judge.orders import beside_order
+from memorycore.domain.judge.relations import are_opposite, kinds_of, slots, words_of
 from memorycore.domain.judge.verdict import Evidence
 
 VALUES = frozenset({
@@ -47,7 +48,7 @@ def _before_or_after(run: Run) -> str:
 
 
 def _in_subject(run: Run, case: Case) -> str:
-    if not run.in_subject:
+    if not run.in_subject or (case.new.language != "zh" and case.ordered):
         return ""
     if {"all", "only"} <= case.old.quantifiers ^ case.new.quantifiers:
         return "scope"
@@ -65,12 +66,18 @@ def _in_predicate(run: Run, case: Case) -> str:
         ("subject" if _tells_which(run, case) else "")
         or ("negation" if _is_prefixed(run) else "")
         or ("polarity" if _opposite(run) else "")
+        or ("" if _is_measured(run) else beside_order(run, case))
         or _typed_slot(run)
         or ("attribute" if _listed(run, words_of("attribute", "words")) else "")
         or ("many" if _listed(run, words_of("many", "roles")) else "")
         or _action(run)
         or _by_verb(run, case)
     )
+
+
+def _is_measured(run: Run) -> bool:
+    """A number, date or time in the place of another is a value, whatever it stands behind."""
+    return any(term.kind in {"num", "date", "time"} for term in (*run.old, *run.new))
 
 
 def _tells_which(run: Run, case: Case) -> bool:
@@ -203,7 +210,7 @@ def _governed_by(run: Run, case: Case, verbs: frozenset[str]) -> bool:
 
 def _by_verb(run: Run, case: Case) -> str:
     verb = governing(run, case)
-    if "only" in case.old.quantifiers & case.new.quantifiers or _behind_passive(run, case):
+    if "only" in case.old.quantifiers & case.new.quantifiers or _behind_passive(run, case) or _one_of_kind(run, case):
         return "value"
     if (case.new.modals and case.old.modals) or _governed_by(run, case, words_of("many", "verbs")):
         return "many"
@@ -214,6 +221,14 @@ def _by_verb(run: Run, case: Case) -> str:
     if _follows_be_or_preposition(run, case):
         return "value"
     return "value" if verb is None and _all(run, {"char", "adjective", "noun", "word"}) else "object"
+
+
+def _one_of_kind(run: Run, case: Case) -> bool:
+    """One dish of a kind for another, where one is taken at a time: orders a cortado, orders a flat white."""
+    if not _governed_by(run, case, words_of("order", "one_of_kind")):
+        return False
+    old, new = (snippet(terms, text).casefold() for terms, text in ((run.old, case.old), (run.new, case.new)))
+    return any(old in kinds and new in kinds for kinds in map(kinds_of, words_of("order", "kinds")))
 
 
 def _follows_be_or_preposition(run: Run, case: Case) -> bool:

@@ -2,7 +2,7 @@
 
 from memorycore.domain.assertion import Assertion
 from memorycore.domain.judge.case import Case
-from memorycore.domain.judge.relations import are_one_relative, words_of
+from memorycore.domain.judge.relations import are_one_relative, are_two_things, words_of
 from memorycore.domain.judge.verdict import Evidence, Verdict, evidence, verdict
 
 _MOST_APART = 4
@@ -36,11 +36,14 @@ def says_nothing(case: Case) -> bool:
     return not case.old.content or not case.new.content
 
 
-def other_relative(case: Case) -> Evidence | None:
-    """Two words for relatives that another language joins: 舅舅 and 伯伯 are both uncles, and two persons."""
+def other_of_a_kind(case: Case) -> Evidence | None:
+    """Two words that another language joins: 舅舅 and 伯伯 are two uncles, and 桌子 a desk or a table."""
     kin = words_of("kin", "words")
     for old, new in case.diff.shared:
-        if old.key in kin and not are_one_relative(old.text.casefold(), new.text.casefold()):
+        if old.text == new.text:
+            continue
+        one, other = old.text.casefold(), new.text.casefold()
+        if (old.key in kin and not are_one_relative(one, other)) or are_two_things(one, other):
             return evidence("subject", old.text, new.text)
     return None
 

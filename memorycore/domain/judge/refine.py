@@ -109,9 +109,14 @@ def _lost_word(run: Run, case: Case) -> str:
         for word, kind, key in _small_between(case.old, left, right)
         if word not in kept and not (kind == "func" and inflected)
     ]
-    if any(are_opposite(key, term.key) for key in lost for term in run.new):
+    if any(are_opposite(key, term.key) for key in lost for term in run.new) or _granted(lost, case):
         return "polarity"
     return "small_words" if lost else ""
+
+
+def _granted(lost: list[str], case: Case) -> bool:
+    """What is forbidden in the old text is ordered in the new one: never, then always."""
+    return "mustnot" in lost and not case.new.negations and "mustnot" not in case.new.modals
 
 
 def _small_between(assertion: Assertion, start: int, end: int) -> list[tuple[str, str, str]]:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from functools import cache
 
-from memorycore.domain.assertion.words import table
+from memorycore.domain.assertion.words import lemma, table
 
 
 def _named(words: Iterable[str]) -> list[str]:
@@ -36,6 +36,24 @@ def are_one_relative(one: str, other: str) -> bool:
     if one.startswith(other) or other.startswith(one):
         return True
     return any(one in group and other in group for group in _relatives())
+
+
+@cache
+def _apart() -> dict[str, frozenset[str]]:
+    """For each word, as written and by stem, the words of its groups, as stems."""
+    found: dict[str, set[str]] = {}
+    for group in table("relations")["apart"]["groups"]:
+        stems = {lemma(word, "en", {}) for word in group}
+        for word in group:
+            for form in (word, lemma(word, "en", {})):
+                found.setdefault(form, set()).update(stems - {lemma(word, "en", {})})
+    return {word: frozenset(others) for word, others in found.items()}
+
+
+def are_two_things(one: str, other: str) -> bool:
+    """Whether two words of one language differ, though one concept joins them: desk, table."""
+    others = _apart().get(one) or _apart().get(lemma(one, "en", {}), frozenset())
+    return lemma(other, "en", {}) in others
 
 
 @cache
