@@ -24,7 +24,7 @@ Started = Literal["started", "already_runs", "replaced"]
 Stopped = Literal["stopped", "killed", "not_running"]
 
 ANSWERS_WITHIN_S = 60.0  # a busy machine needs its time to import everything
-PROBE_TIMEOUT_S = 2.0
+PROBE_TIMEOUT_S = 5.0
 GRACE_S = 5.0  # twice what an end may take
 KILLED_WITHIN_S = 5.0
 POLL_S = 0.1
@@ -56,9 +56,11 @@ def answers(found: Endpoint) -> bool:
     connection = http.client.HTTPConnection(urlsplit(found.url).netloc, timeout=PROBE_TIMEOUT_S)
     try:
         connection.request("GET", "/healthz")
-        return connection.getresponse().status < 500  # noqa: PLR2004 a service that is not well is there all the same
+        connection.getresponse()  # a service that is not well is there all the same
     except (OSError, http.client.HTTPException):
         return False
+    else:
+        return True
     finally:
         connection.close()
 
