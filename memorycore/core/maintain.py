@@ -2,17 +2,22 @@
 
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime, timedelta
 
 from memorycore import answers
-from memorycore.core import overflow
+from memorycore.core import consolidate, overflow
 from memorycore.core.rooms import Rooms
+from memorycore.domain.memory import Memory
+from memorycore.errors import HotFileError
 from memorycore.govern import maintenance, purge, question_log
 from memorycore.govern.maintenance import Order
-from memorycore.govern.steps import upkeep_steps
+from memorycore.govern.steps import capacity, decay, expire, upkeep_steps, verify
 from memorycore.govern.steps.table import STEPS
 from memorycore.govern.steps.work import Report, Step, Work
+from memorycore.lifecycle import retire
+from memorycore.lifecycle.retire import Leaving
 from memorycore.lifecycle.rows import Cause
 from memorycore.store import intents, step_runs
 from memorycore.store.step_runs import WHOLE_STORE, StepRun
@@ -74,23 +79,50 @@ def catch_up(rooms: Rooms, *, light: bool = True, budget_s: float = 2.0, owner: 
 
 
 def _steps(rooms: Rooms) -> Mapping[str, Step]:
-    db, options = rooms.db, rooms.options
+    db, options, own = rooms.db, rooms.options, rooms.options.namespace
+    care = options.maintenance
     return {
         "reconcile": lambda work: _reconcile(rooms, work),
         "overflow": lambda work: _overflow(rooms, work),
-        "integrity": upkeep_steps.integrity,
+        "integrity": lambda work: upkeep_steps.integrity(work, rooms.embedding),
         "reembed": lambda work: upkeep_steps.reembed(work, rooms.embedding),
+        "dedup": lambda work: _told(consolidate.dedup(rooms, work, cause := _cause(rooms, "same")), cause),
+        "conflicts": lambda work: _told(consolidate.conflicts(rooms, work, cause := _cause(rooms, "conflict")), cause),
+        "expire": lambda work: _told(
+            expire.expire(
+                work, own, cause := _cause(rooms, "time_over"), lambda some: _leave_files(rooms, some, cause)
+            ),
+            cause,
+        ),
+        "decay": lambda work: _told(
+            decay.decay(work, own, cause := _cause(rooms, decay.REASON), may_bin=care.decay_bin), cause
+        ),
+        "verify": lambda work: _told(
+            verify.verify(work, own, cause := _cause(rooms, "source"), source_days=care.source_days), cause
+        ),
+        "consolidate": lambda work: _told(consolidate.consolidate(rooms, work, cause := _cause(rooms, "same")), cause),
         "purge": lambda work: _purge(rooms, work),
+        "capacity": lambda work: capacity.capacity(work, own, care),
         "questions": lambda work: question_log.keep(db, options, work.clock(), dry_run=work.dry_run),
         "uses": upkeep_steps.uses,
         "compact": upkeep_steps.compact,
-        "checkpoint": upkeep_steps.checkpoint,
+        "checkpoint": lambda work: upkeep_steps.checkpoint(work, rooms.embedding),
     }
 
 
 def _cause(rooms: Rooms, reason: str) -> Cause:
     """Nobody asked for the very change, and it can be undone."""
     return replace(rooms.cause(ACTOR, reason), automatic=True)
+
+
+COUNTS_OF_CHANGES = ("merged", "proposed", "disputed", "ended", "binned", "stale", "unverified")
+
+
+def _told(found: dict[str, object], cause: Cause) -> dict[str, object]:
+    """What a step counted, with the command that takes it back where it changed anything."""
+    if any(found.get(name) for name in COUNTS_OF_CHANGES):
+        return {**found, "undo": f"memorycore undo --run {cause.run}"}
+    return found
 
 
 def _reconcile(rooms: Rooms, work: Work) -> dict[str, object]:
@@ -111,3 +143,15 @@ def _purge(rooms: Rooms, work: Work) -> dict[str, object]:
     cause = _cause(rooms, "bin_time_over")
     before = cause.at - timedelta(days=rooms.options.trash_days)
     return purge.purge(work, rooms.namespaces, binned_before=before, cause=cause)
+
+
+def _leave_files(rooms: Rooms, some: list[Memory], cause: Cause) -> set[str]:
+    """Take entries whose time is over out of the hot files; those of another folder stay."""
+    left: set[str] = set()
+    for tier in rooms.tiers.values():
+        here = [memory for memory in some if memory.hot_tier == tier.id]
+        if here:
+            going = [Leaving(memory=memory, how="cold", reason="time_over") for memory in here]
+            with suppress(HotFileError):  # it cannot be used now; the next run tries again
+                left |= retire.rearrange(rooms.db, tier, going, [], cause).left
+    return left

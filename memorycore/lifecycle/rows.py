@@ -7,7 +7,7 @@ from typing import Any
 
 import apsw
 
-from memorycore.domain.memory import WANTED_GONE, Event, Memory, Residence
+from memorycore.domain.memory import WANTED_GONE, Event, Memory, Residence, State
 from memorycore.domain.retention import DAY, Standing, arrived, left
 from memorycore.domain.text import entry_hash, norm_hash
 from memorycore.hot.tier import HotTier
@@ -185,6 +185,17 @@ def supersede(c: apsw.Connection, memory: Memory, by: Memory, cause: Cause) -> M
         _leave(c, memory, cause)
     facts = {**cause.facts, "was": memory.residence, "by": by.id}
     record(c, memory, stored, "superseded", replace(cause, facts=facts))
+    return stored
+
+
+def expire(c: apsw.Connection, memory: Memory, state: State, cause: Cause) -> Memory:
+    """The time of a memory is over by its own word: it is no answer any more, and stays for looking back.
+
+    ``state``: ``superseded`` where another one was to take its place then, else ``expired``.
+    """
+    stored = memories.update_memory(c, memory, replace(out_of_file(memory), state=state, residence="cold"))
+    _leave(c, memory, cause)
+    record(c, memory, stored, "expired", cause)
     return stored
 
 

@@ -23,7 +23,8 @@ from memorycore.store.statements import all_rows, only_row, sql
 from memorycore.store.vectors import known_fingerprint
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
+    from contextlib import AbstractContextManager
 
     from memorycore.domain.scoring import Floats
     from memorycore.embed import Calibration
@@ -33,6 +34,8 @@ WORTH_IT_FROM = 5_000  # vectors; fewer are read faster than the extension loads
 WORTH_ADDING = 500
 BATCH = 2_000
 MOST_ADDED = 20_000
+CHUNK = 1_024  # vectors for which sqlite-vec makes room at once
+EMPTIED_AT_ONCE = 500
 FEW_ANSWERS = 64
 MOST_ANSWERS = 4_096  # sqlite-vec's own limit
 _LONGEST_SQUARED = 4.0
@@ -141,6 +144,32 @@ def catch_up(db: Database, fingerprint: str, calibration: Calibration) -> int:
     except StoreBusy:
         pass
     return added
+
+
+def is_half_dead(db: Database) -> bool:
+    """Whether half of the index's room is that of vectors that are gone, which sqlite-vec does not give back."""
+    with db.read() as c:
+        _, exists = only_row(c, "vector_index_recipe")
+        if not exists:
+            return False
+        used, room = only_row(c, "vector_index_fill")
+    return room > 2 * CHUNK and 2 * used < room
+
+
+def empty(turn: Callable[[], AbstractContextManager[apsw.Connection]]) -> None:
+    """Take everything out of the index, some at a time, and drop it; the vectors themselves stay where they are."""
+    while True:
+        with turn() as c:
+            if not load(c):
+                return
+            ids = [number for (number,) in all_rows(c, "some_indexed", {"limit": EMPTIED_AT_ONCE})]
+            for number in ids:
+                c.execute(sql["unindex_vector"], {"id": number})
+            c.execute(sql["unmark_some"], {"ids": json.dumps(ids)})
+            if len(ids) < EMPTIED_AT_ONCE:
+                c.execute(sql["drop_vector_index"])
+                c.execute(sql["unmark_indexed"])
+                return
 
 
 def _make(c: apsw.Connection, fingerprint: str, calibration: Calibration) -> None:

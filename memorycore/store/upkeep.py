@@ -3,6 +3,7 @@
 Whatever may touch many rows does so in short transactions with pauses between them, so that nobody waits to store.
 """
 
+import hashlib
 import json
 import time
 from collections.abc import Callable, Generator, Sequence
@@ -27,15 +28,27 @@ _FIRST_COMPLAINTS = 100
 class Look:
     """How database and indexes are.
 
-    ``database`` and ``text_index`` are "ok" or SQLite's first complaint; ``missing`` are rows without search tokens,
-    ``orphans`` tokens without an active row (both by seq); ``dead_vectors`` counts those that no active row has.
+    ``database``, ``text_index`` and ``archive_index`` are "ok" or SQLite's first complaint; ``missing`` are rows
+    without search tokens, ``orphans`` tokens without a row, ``stale_vectors`` rows whose vector is of another text (all
+    by seq); ``dead_vectors`` counts those that no row has, ``dead_edges`` those that lead nowhere, ``not_indexed``
+    vectors that count as indexed and are not.
     """
 
     database: str
     text_index: str
+    archive_index: str
     missing: Sequence[int]
     orphans: Sequence[int]
+    stale_vectors: Sequence[int]
     dead_vectors: int
+    dead_edges: int
+    not_indexed: int
+
+    @property
+    def is_whole(self) -> bool:
+        gaps = self.missing or self.orphans or self.stale_vectors
+        counted = self.dead_vectors or self.dead_edges or self.not_indexed
+        return self.text_index == "ok" and self.archive_index == "ok" and not gaps and not counted
 
 
 Turn: TypeAlias = Callable[[], AbstractContextManager[apsw.Connection]]
@@ -64,8 +77,7 @@ def check(db: Database, turn: Turn, *, repair: bool) -> dict[str, object]:
     """
     with db.read(fresh=True) as c:
         found = look(c)
-    broken = found.text_index != "ok" or bool(found.missing or found.orphans or found.dead_vectors)
-    if repair and broken:
+    if repair and not found.is_whole:
         _mend(db, turn, found)
     return {
         "database": found.database,
@@ -73,7 +85,10 @@ def check(db: Database, turn: Turn, *, repair: bool) -> dict[str, object]:
         "rows_without_text": len(found.missing),
         "texts_without_row": len(found.orphans),
         "dead_vectors": found.dead_vectors,
-        "repaired": repair and broken,
+        "stale_vectors": len(found.stale_vectors),
+        "dead_edges": found.dead_edges,
+        "not_indexed": found.not_indexed,
+        "repaired": repair and not found.is_whole,
     }
 
 
@@ -81,10 +96,17 @@ def look(c: apsw.Connection) -> Look:
     """Look at everything, on a connection that has read nothing yet. Takes no lock and writes nothing."""
     text_index = str(only_row(c, "check_text")[0])
     said = [str(row[0]) for row in all_rows(c, "check_all", {"most": _FIRST_COMPLAINTS})]
-    about_the_rest = [complaint for complaint in said if complaint != text_index and "memory_text" not in complaint]
+    archive = [complaint for complaint in said if "archive_text" in complaint]
+    about_the_rest = [
+        complaint for complaint in said if complaint not in {text_index, *archive} and "memory_text" not in complaint
+    ]
     return Look(
         database=about_the_rest[0] if about_the_rest else "ok",
         text_index=text_index,
+        archive_index=archive[0] if archive else "ok",
+        stale_vectors=_stale_vectors(c),
+        dead_edges=int(only_row(c, "count_dead_edges")[0]),
+        not_indexed=_not_indexed(c),
         missing=[int(row[0]) for row in all_rows(c, "rows_without_text")],
         orphans=[int(row[0]) for row in all_rows(c, "texts_without_row")],
         dead_vectors=int(only_row(c, "count_dead_vectors")[0]),
@@ -92,11 +114,30 @@ def look(c: apsw.Connection) -> Look:
 
 
 def _mend(db: Database, turn: Turn, found: Look) -> None:
-    if found.text_index != "ok":
-        with turn() as c:
-            c.execute(sql["rebuild_text"])
+    if found.text_index != "ok" or found.archive_index != "ok":
+        for statement in ("rebuild_text", "rebuild_archive_text"):
+            with turn() as c:
+                c.execute(sql[statement])
         with db.read(fresh=True) as c:
             found = look(c)
+    _mend_words(turn, found)
+    for batch in _batches(found.stale_vectors):
+        with turn() as c:
+            for seq in batch:  # the next run of the embedding makes it anew
+                c.execute(sql["delete_embeddings"], {"seq": seq})
+    with turn() as c:
+        if found.dead_edges:
+            c.execute(sql["delete_dead_edges"])
+        if found.not_indexed:
+            c.execute(sql["unmark_not_indexed"])
+    left = found.dead_vectors
+    while left > 0:
+        with turn() as c:
+            c.execute(sql["delete_dead_vectors"], {"limit": BATCH})
+            left = 0 if c.changes() < BATCH else left - BATCH
+
+
+def _mend_words(turn: Turn, found: Look) -> None:
     for batch in _batches(found.orphans):
         with turn() as c:
             for seq in batch:  # what belongs into the other index is put there below
@@ -108,11 +149,21 @@ def _mend(db: Database, turn: Turn, found: Look) -> None:
                 if row := first_row(c, "content_without_text", {"seq": seq}):
                     index = "insert_text" if row[1] == "active" else "insert_archive_text"
                     c.execute(sql[index], {"seq": seq, "tokens": index_tokens(row[0])})
-    left = found.dead_vectors
-    while left > 0:
-        with turn() as c:
-            c.execute(sql["delete_dead_vectors"], {"limit": BATCH})
-            left = 0 if c.changes() < BATCH else left - BATCH
+
+
+def _stale_vectors(c: apsw.Connection) -> list[int]:
+    """Rows (seq) with a vector that was made of another text."""
+    return [
+        int(seq)
+        for seq, known, content in c.execute(sql["texts_of_vectors"])
+        if hashlib.sha256(content.encode("utf-8")).hexdigest() != known
+    ]
+
+
+def _not_indexed(c: apsw.Connection) -> int:
+    """Vectors that sqlite-vec should have; its own tables can be read without it."""
+    _, exists = only_row(c, "vector_index_recipe")
+    return int(only_row(c, "count_not_indexed")[0]) if exists else 0
 
 
 def _batches(seqs: Sequence[int]) -> list[Sequence[int]]:
@@ -150,6 +201,12 @@ def compact(db: Database, turn: Turn) -> int:
             break
         given_back += step
     return given_back * page_bytes
+
+
+def optimise(turn: Turn) -> None:
+    """Let SQLite look anew at what its tables hold, where that changed much; it reads some rows of each."""
+    with turn() as c:
+        all_rows(c, "optimise")
 
 
 def checkpoint(db: Database) -> dict[str, object]:

@@ -14,9 +14,9 @@ import apsw
 from memorycore.errors import StoreError
 from memorycore.store import progress, queries, sessions
 from memorycore.store.database import Database
-from memorycore.store.memories import to_ms
+from memorycore.store.memories import moment, to_ms
 from memorycore.store.queries import Query
-from memorycore.store.statements import sql
+from memorycore.store.statements import all_rows, sql
 
 MOST_KEPT = 1_000
 MOST_KEPT_ON = 900  # after a write that failed: the next one is tried when there is more to write
@@ -52,6 +52,14 @@ class _Notes:
             (older.gated + self.gated)[-MOST_KEPT_ON:],
             older.sessions | self.sessions,
         )
+
+
+def recent(c: apsw.Connection, seqs: Sequence[int]) -> dict[int, tuple[datetime, ...]]:
+    """The uses of memories (seq) that are not folded into their rows yet, newest first."""
+    found: dict[int, list[datetime]] = {}
+    for seq, used_ms in all_rows(c, "recent_uses", {"seqs": json.dumps(list(seqs))}):
+        found.setdefault(int(seq), []).append(moment(used_ms))
+    return {seq: tuple(moments) for seq, moments in found.items()}
 
 
 class Uses:

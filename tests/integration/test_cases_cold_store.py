@@ -172,10 +172,10 @@ def test_the_text_index_is_sound_after_any_sequence_of_changes(tmp_path: Path) -
                 c.execute("INSERT INTO memory_text (memory_text) VALUES ('integrity-check')")
             if number % 100 == 0:  # as the living process itself sees it, which has read before
                 assert (integrity(core)["database"], integrity(core)["text_index"]) == ("ok", "ok")
-        assert integrity(core) == {
-            "step": "integrity", "database": "ok", "text_index": "ok", "rows_without_text": 0, "texts_without_row": 0,
-            "dead_vectors": 0, "repaired": False,
-        }  # fmt: skip
+        assert integrity(core).items() >= {
+            "database": "ok", "text_index": "ok", "rows_without_text": 0, "texts_without_row": 0, "dead_vectors": 0,
+            "repaired": False,
+        }.items()  # fmt: skip
 
 
 @pytest.mark.parametrize(

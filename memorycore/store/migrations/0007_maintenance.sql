@@ -53,6 +53,10 @@ CREATE INDEX job_due ON job (kind, dead, priority, not_before);
 CREATE INDEX job_memory ON job (memory_seq);
 CREATE INDEX job_other ON job (other_seq) WHERE other_seq IS NOT NULL;
 
+-- Memories that end by themselves, and those that were read somewhere.
+CREATE INDEX memory_ends ON memory (namespace, valid_until) WHERE state = 'active' AND valid_until IS NOT NULL;
+CREATE INDEX memory_read ON memory (namespace, seq) WHERE state = 'active' AND source IS NOT NULL;
+
 -- Two active memories and how they stand to each other, as the rules said when a walk came by. The hashes are those of
 -- their texts then: of other texts it says nothing. A row goes when a step has acted on it.
 CREATE TABLE pair_found (

@@ -3,7 +3,7 @@
 -- name: rows_for_search
 -- All live memories as columns, without their texts, with `past` also those that are superseded; what is neither is for
 -- the follower to drop.
-SELECT m.seq, m.namespace, m.state = 'active' OR :past AND m.state = 'superseded', m.state = 'superseded', m.kind, m.policy, m.target, m.residence = 'hot', m.scope = 'session',
+SELECT m.seq, m.namespace, m.state = 'active' OR :past AND m.state IN ('superseded', 'expired'), m.state IN ('superseded', 'expired'), m.kind, m.policy, m.target, m.residence = 'hot', m.scope = 'session',
     m.session_id, m.author, ifnull(m.valid_from, -9223372036854775807), ifnull(m.valid_until, 9223372036854775807),
     m.created_at, ifnull(m.occurred_at, m.created_at), m.confidence, m.source ->> '$.status', m.use_count, m.last_used_at,
     m.tags, length(CAST(m.content AS BLOB)), substr(m.content, 1, 96),
@@ -11,7 +11,7 @@ SELECT m.seq, m.namespace, m.state = 'active' OR :past AND m.state = 'superseded
 FROM memory m
 -- The signs of plus keep to the index of changes: what is followed is a row or two, and not the whole table.
 WHERE m.change_seq > :since AND +m.namespace IN (SELECT value FROM json_each(:namespaces))
-    AND (:since > 0 OR m.state = 'active' OR :past AND m.state = 'superseded')
+    AND (:since > 0 OR m.state = 'active' OR :past AND m.state IN ('superseded', 'expired'))
 ORDER BY +m.seq;
 
 -- name: rows_with_words (all namespaces: the index of words knows none; rows that the caller may not see are dropped by seq)
@@ -27,7 +27,7 @@ SELECT group_concat(rowid) FROM (
 -- name: wordings_at
 SELECT r.memory_seq, r.content, r.version, r.written_at, min(r.replaced_at)
 FROM revision r JOIN memory m ON m.seq = r.memory_seq
-WHERE r.replaced_at > :at AND m.state IN ('active', 'superseded')
+WHERE r.replaced_at > :at AND m.state IN ('active', 'superseded', 'expired')
     AND m.namespace IN (SELECT value FROM json_each(:namespaces))
 GROUP BY r.memory_seq;
 

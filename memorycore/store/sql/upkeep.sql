@@ -3,28 +3,28 @@
 -- name: rows_without_text (all namespaces: upkeep)
 SELECT seq FROM memory WHERE state = 'active' AND seq NOT IN (SELECT rowid FROM memory_text)
 UNION ALL
-SELECT seq FROM memory WHERE state IN ('superseded', 'trashed') AND seq NOT IN (SELECT rowid FROM archive_text);
+SELECT seq FROM memory WHERE state IN ('superseded', 'expired', 'trashed') AND seq NOT IN (SELECT rowid FROM archive_text);
 
 -- name: texts_without_row (all namespaces: upkeep)
 SELECT rowid FROM memory_text WHERE rowid NOT IN (SELECT seq FROM memory WHERE state = 'active')
 UNION ALL
-SELECT rowid FROM archive_text WHERE rowid NOT IN (SELECT seq FROM memory WHERE state IN ('superseded', 'trashed'));
+SELECT rowid FROM archive_text WHERE rowid NOT IN (SELECT seq FROM memory WHERE state IN ('superseded', 'expired', 'trashed'));
 
 -- name: content_without_text (all namespaces: upkeep)
 SELECT content, state FROM memory
 WHERE seq = :seq AND (
     state = 'active' AND NOT EXISTS (SELECT 1 FROM memory_text WHERE rowid = :seq)
-    OR state IN ('superseded', 'trashed') AND NOT EXISTS (SELECT 1 FROM archive_text WHERE rowid = :seq)
+    OR state IN ('superseded', 'expired', 'trashed') AND NOT EXISTS (SELECT 1 FROM archive_text WHERE rowid = :seq)
 );
 
 -- name: count_dead_vectors (all namespaces: upkeep)
 SELECT count(*) FROM embedding
-WHERE memory_seq NOT IN (SELECT seq FROM memory WHERE state IN ('active', 'superseded', 'trashed'));
+WHERE memory_seq NOT IN (SELECT seq FROM memory WHERE state IN ('active', 'superseded', 'expired', 'trashed'));
 
 -- name: delete_dead_vectors (all namespaces: upkeep)
 DELETE FROM embedding WHERE id IN (
     SELECT id FROM embedding
-    WHERE memory_seq NOT IN (SELECT seq FROM memory WHERE state IN ('active', 'superseded', 'trashed')) LIMIT :limit
+    WHERE memory_seq NOT IN (SELECT seq FROM memory WHERE state IN ('active', 'superseded', 'expired', 'trashed')) LIMIT :limit
 );
 
 -- name: check_all
@@ -35,6 +35,33 @@ SELECT quick_check FROM pragma_quick_check('memory_text') LIMIT 1;
 
 -- name: rebuild_text
 INSERT INTO memory_text (memory_text) VALUES ('rebuild');
+
+-- name: texts_of_vectors (all namespaces: upkeep)
+SELECT e.memory_seq, e.text_hash, m.content FROM embedding e JOIN memory m ON m.seq = e.memory_seq WHERE e.part = 0;
+
+-- name: count_dead_edges (all namespaces: upkeep)
+SELECT count(*) FROM edge WHERE src NOT IN (SELECT id FROM memory) OR dst NOT IN (SELECT id FROM memory);
+
+-- name: delete_dead_edges (all namespaces: upkeep)
+DELETE FROM edge WHERE src NOT IN (SELECT id FROM memory) OR dst NOT IN (SELECT id FROM memory);
+
+-- name: count_not_indexed (all namespaces: upkeep)
+SELECT count(*) FROM embedding WHERE indexed = 1 AND id NOT IN (SELECT rowid FROM memory_vector_rowids);
+
+-- name: unmark_not_indexed (all namespaces: upkeep)
+UPDATE embedding SET indexed = 0 WHERE indexed = 1 AND id NOT IN (SELECT rowid FROM memory_vector_rowids);
+
+-- name: vector_index_fill (all namespaces: upkeep)
+SELECT (SELECT count(*) FROM memory_vector_rowids), (SELECT count(*) * 1024 FROM memory_vector_chunks);
+
+-- name: some_indexed (all namespaces: upkeep)
+SELECT rowid FROM memory_vector_rowids LIMIT :limit;
+
+-- name: unmark_some (all namespaces: upkeep)
+UPDATE embedding SET indexed = 0 WHERE id IN (SELECT value FROM json_each(:ids));
+
+-- name: optimise
+PRAGMA optimize;
 
 -- name: pages
 SELECT page_count FROM pragma_page_count;
