@@ -60,7 +60,8 @@ def run(settings: "Settings", asked: Asked) -> int:
     """Lead this data directory until a signal comes, or nobody has needed it for so long; the exit code.
 
     Raises:
-        NotAvailable: Another daemon leads, or the directory knows no locks.
+        NotAvailable: Another daemon leads, the directory knows no locks, or other machines could come in without a
+            token.
         SettingsError: The settings contradict each other, or the schedule cannot be.
         InvalidInput: The port is taken.
         StoreError: The data directory cannot be made.
@@ -216,11 +217,15 @@ def _bound(host: str, port: int) -> socket.socket:
 
 
 def _endpoint(settings: "Settings", me: Leader, token: str, *, ports: tuple[int, int]) -> Endpoint:
+    from memorycore.web.binding import is_everywhere
+
+    host = HOST if is_everywhere(settings.http_host) else settings.http_host
+    shown = f"[{host}]" if ":" in host else host
     return Endpoint(
         pid=me.pid,
         started=me.started,
         version=__version__,
-        url=f"http://{HOST}:{ports[0]}",
+        url=f"http://{shown}:{ports[0]}",
         relay=(HOST, ports[1]),
         token=token,
         data_dir=str(settings.data_dir),

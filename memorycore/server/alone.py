@@ -19,12 +19,14 @@ def serve_stdio(wire: Wire, parent: int, session: str) -> None:
     """
     import anyio
 
+    from memorycore.server import spare_time
     from memorycore.server.desk import Desk
     from memorycore.server.life import serve_until_told
     from memorycore.server.stdio import StdioServer
     from memorycore.server.tending import TOOLSETS
 
     desk = Desk(_open_core, language=_language(), session=session)
+    spare_time.begin(desk)
     server = StdioServer(desk, wire, TOOLSETS[_toolset()])
     try:
         anyio.run(serve_until_told, server.run_stdio_async, parent)
@@ -34,7 +36,7 @@ def serve_stdio(wire: Wire, parent: int, session: str) -> None:
 
 def serve_http(host: str | None, port: int | None) -> None:
     """Serve over HTTP until a signal comes; what is None stands in the settings."""
-    from memorycore.server import http
+    from memorycore.server import http, spare_time
     from memorycore.server.app import MemoryServer
     from memorycore.server.desk import Desk
     from memorycore.server.tending import TOOLSETS
@@ -42,6 +44,7 @@ def serve_http(host: str | None, port: int | None) -> None:
 
     settings = load_settings(os.environ)
     desk = Desk(_open_core, language=_language())
+    spare_time.begin(desk)
     http.serve_http(
         MemoryServer(desk, TOOLSETS[settings.toolset]),
         host=host or settings.http_host,

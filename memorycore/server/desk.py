@@ -8,6 +8,7 @@ again. So a client always lists ten tools, and a full disk or a newer database i
 
 import logging
 import threading
+import time
 import uuid
 from collections.abc import Callable, Collection, Generator
 from contextlib import contextmanager
@@ -37,6 +38,7 @@ class Desk:
         self._newcomers: set[str] = set()
         self._idle = threading.Condition()
         self._busy = 0
+        self._left_at = time.monotonic()
         self._closed = False
 
     @contextmanager
@@ -55,7 +57,15 @@ class Desk:
         finally:
             with self._idle:
                 self._busy -= 1
+                self._left_at = time.monotonic()
                 self._idle.notify_all()
+
+    def idle_s(self) -> float | None:
+        """How long no call has been under way; 0 while one is, None when no further ones come."""
+        with self._idle:
+            if self._closed:
+                return None
+            return 0.0 if self._busy else time.monotonic() - self._left_at
 
     def seen(self, session_id: str) -> None:
         """A client is here, whose prompt may hold the hot files as they are. Waits for nothing and never fails."""
