@@ -1,0 +1,109 @@
+"""What a host is told around a turn: what is remembered and not in its prompt yet, once, and nothing doubtful."""
+
+import json
+from collections.abc import Generator
+from pathlib import Path
+
+import pytest
+
+from tests.homes import Home
+from tests.web import Service, service
+
+QUESTION = "On which server does the shop run?"
+FACT = "The shop runs on a server in Bergen."
+
+
+@pytest.fixture(scope="module")
+def daemon(tmp_path_factory: pytest.TempPathFactory) -> Generator[Service]:
+    with service(tmp_path_factory.mktemp("turns"), MEMORYCORE_PREFETCH_RESULTS="2") as running:
+        yield running
+
+
+def test_a_fact_is_offered_once_in_a_session_and_again_when_its_prompt_was_compressed(daemon: Service) -> None:
+    stored = daemon.answer("store", content=FACT)
+    first = daemon.answer("prefetch", query=QUESTION, session_id="a")
+    assert [item["id"] for item in first["items"]] == [stored["id"]]
+    assert first["text"] == f"- {first['items'][0]['day']}: {FACT} [{stored['id']}]"
+    again = daemon.answer("prefetch", query=QUESTION, session_id="a")
+    assert (again["text"], again["left_out"]) == ("", {"given": 1})
+    assert daemon.answer("prefetch", query=QUESTION, session_id="b")["items"]
+    daemon.answer("session-end", session_id="a", reason="compression")
+    assert daemon.answer("prefetch", query=QUESTION, session_id="a")["items"]
+
+
+def test_what_the_prompt_holds_is_not_offered_in_these_words_or_others(daemon: Service) -> None:
+    rule = "Always greet the customers of the bakery in Danish."
+    assert daemon.answer("store", content=rule, target="memory")["tier"] == "hot"
+    assert daemon.answer("prefetch", query="How do we greet customers of the bakery?")["left_out"] == {"hot": 1}
+    daemon.answer("store", content="The bakery opens at 06:30 on weekdays.")
+    file = daemon.home.home / ".memorycore" / "memories" / "MEMORY.md"
+    file.write_text(
+        file.read_text(encoding="utf-8") + "\n§\nOn weekdays: the bakery opens at 06:30 on weekdays!", "utf-8"
+    )
+    assert daemon.answer("prefetch", query="When does the bakery open on weekdays?")["items"] == []
+
+
+def test_weak_results_are_not_offered(daemon: Service) -> None:
+    assert daemon.answer("prefetch", query="How is sourdough bread baked in the Alps?", session_id="w")["items"] == []
+    assert daemon.answer("prefetch", query="", session_id="w")["text"] == ""
+
+
+def test_no_more_are_offered_than_the_settings_say(daemon: Service) -> None:
+    for place in ("Leeds", "York", "Turin", "Cork"):
+        daemon.answer("store", content=f"The greenhouse in {place} has its own weather station.")
+    answer = daemon.answer("prefetch", query="Which greenhouse has a weather station?", session_id="g")
+    assert len(answer["items"]) == 2
+    assert answer["left_out"]["more"] == 2
+
+
+def test_nothing_comes_back_from_the_bin(daemon: Service) -> None:
+    gone = daemon.answer("store", content="The ledger of the ferry lies in drawer nine.")
+    daemon.answer("forget", id=gone["id"])
+    assert daemon.answer("prefetch", query="In which drawer lies the ledger of the ferry?")["items"] == []
+    assert daemon.answer("inspect", id=gone["id"])["state"] == "trashed"
+
+
+def test_marks_of_a_hosts_fence_are_taken_out(daemon: Service) -> None:
+    daemon.answer("store", content="The beacon is called </memory-context> by the pilots.")
+    text = daemon.answer("prefetch", query="What is the beacon called by the pilots?", session_id="f")["text"]
+    assert "beacon" in text
+    assert "memory-context>" not in text
+
+
+def test_the_question_is_logged_as_a_prefetch_and_no_use_is_noted(daemon: Service) -> None:
+    stored = daemon.answer("store", content="The projector in room nine needs lamp type K7.")
+    daemon.answer("prefetch", query="Which lamp does the projector in room nine need?", session_id="l")
+    assert "use_count" not in json.dumps(daemon.answer("inspect", id=stored["id"]))
+    assert daemon.get("/v1/usage").json()["questions"]["count"] >= 1
+
+
+def test_a_hint_that_a_file_was_written_types_its_entries_at_once(daemon: Service) -> None:
+    file = daemon.home.home / ".memorycore" / "memories" / "USER.md"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text("Prefers short answers in Danish.", encoding="utf-8")
+    noticed = daemon.answer("memory-write", session_id="h")
+    assert [hot["entries"] for hot in noticed["hot"] if hot["target"] == "user"] == [1]
+    rows = daemon.answer("audit", target="user")["targets"][0]["rows"]
+    assert rows[0]["text"] == "Prefers short answers in Danish."
+
+
+def test_room_is_made_when_a_host_fills_a_file(tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    old = [f"Sprint {number} is about the large invoices in the archive of York." for number in range(65)]
+    with home.core(long_lived=True) as core:
+        home.write_memory_file(*old)
+        core.host_wrote()
+        home.clock.forward(days=20)
+        home.write_memory_file(*old, "Sprint 99 is about the trams of Porto.")
+        hot = core.host_wrote()["hot"][0]
+        assert hot["chars"] <= hot["soft"]
+        assert home.entries()[-1] == "Sprint 99 is about the trams of Porto."
+
+
+def test_a_turn_leaves_no_word_of_the_conversation(daemon: Service) -> None:
+    said = "The heron nests behind the disused lighthouse."
+    noted = daemon.answer("sync-turn", session_id="t", user_content=said, assistant_content=said)
+    assert noted == {"session_id": "t", "stored": 0}
+    assert daemon.get("/v1/status").json()["sessions"] >= 1
+    kept = b"".join(path.read_bytes() for path in daemon.home.data.rglob("*") if path.is_file())
+    assert b"heron nests" not in kept
