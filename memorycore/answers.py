@@ -6,6 +6,8 @@ Times are ISO 8601 text with ``Z``. ``reasons`` are strings ``code: sentence``; 
 
 from typing import Literal, NotRequired, TypedDict
 
+from memorycore.answers_remote import RemoteUsage
+
 Tier = Literal["hot", "cold", "bin", "none"]
 Route = Literal["hot", "cold", "stale"]
 Relation = Literal["same", "refines", "supersedes", "disputes", "different"]
@@ -122,6 +124,7 @@ class Found(TypedDict):
 
     ``version`` counts wordings and fields; it and ``updated_at`` stand there once something was changed. ``state``:
     superseded, which only a look back shows. ``same``: ids of memories that say the same and are left out for that.
+    An id ``remote:…`` is of a record that others put into the cold store elsewhere; ``cut``: only its beginning.
     ``disputed_with``: ids of results that contradict it. ``untrusted``: it gives orders that no user gave.
     """
 
@@ -152,6 +155,7 @@ class Found(TypedDict):
     author: NotRequired[str]
     session_id: NotRequired[str]
     cut_chars: NotRequired[int]
+    cut: NotRequired[bool]
     why: NotRequired[dict[str, float | str | list[str]]]
 
 
@@ -180,6 +184,7 @@ class Changed(TypedDict):
     undo: NotRequired[str]
     until: NotRequired[str]
     reasons: NotRequired[list[str]]
+    pending: NotRequired[list[str]]
     candidates: NotRequired[list[Found]]
     dry_run: NotRequired[bool]
 
@@ -278,6 +283,7 @@ class ColdUsage(TypedDict):
     vectors: int
     pending: int
     failed: int
+    remote: NotRequired[RemoteUsage]
 
 
 class Usage(TypedDict):

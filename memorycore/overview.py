@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict
 
-from memorycore import __version__, answers, messages, reply_review
+from memorycore import __version__, answers, messages, overview_remote, reply_review
 from memorycore.domain.memory import Target, format_time
 from memorycore.errors import HotFileError
 from memorycore.govern import activity
@@ -49,20 +49,24 @@ def usage(view: View) -> answers.Usage:
         number = None if name is None else vectors.known_fingerprint(c, name)
         embedded, waiting, failed = vectors.counts(c, number, view.namespaces)
         held_back = dict(all_rows(c, "count_held_back", {"namespaces": json.dumps(view.namespaces)}))
+    remote = overview_remote.usage(view.db, view.options.namespace) if view.options.remote else None
     # After a switch of the model there may be no jobs yet for those that it has no vector of.
     pending = waiting if name is None else max(waiting, total - embedded - failed)
     if view.embedding.why == "chosen_off":  # they wait for nobody
         pending = failed = 0
+    cold_usage: answers.ColdUsage = {
+        "backend": view.options.cold_backend, "total": cold, "vectors": min(embedded, total),
+        "pending": pending, "failed": failed,
+    }  # fmt: skip
+    if remote is not None:
+        cold_usage["remote"] = remote
     return {
         "hot": [_hot_usage(view, tier, held_back.get(tier.target, 0)) for tier in view.tiers.values()],
-        "cold": {
-            "backend": view.options.cold_backend, "total": cold, "vectors": min(embedded, total),
-            "pending": pending, "failed": failed,
-        },
+        "cold": cold_usage,
         "binned": binned,
         "questions": questions(view),
-        "degraded": _degraded(view),
-    }  # fmt: skip
+        "degraded": [*_degraded(view), *overview_remote.degraded(remote)],
+    }
 
 
 def questions(view: View) -> answers.QuestionLog:
@@ -93,7 +97,9 @@ def status(view: View) -> answers.Status:
         for sentence in _about_file(view, tier, held_back=hot_usage["waiting"])
     ]
     facts = view.embedding.failure.facts if view.embedding.failure else {}
-    waiting += [messages.text(f"degraded.{code}", language, **facts) for code in figures["degraded"]]
+    waiting += [messages.text(f"degraded.{code}", language, **facts) for code in _degraded(view)]
+    if "remote" in figures["cold"]:
+        waiting += overview_remote.sentences(figures["cold"]["remote"], language)
     if figures["cold"]["failed"]:
         waiting.append(messages.text("degraded.vectors_failed", language, count=figures["cold"]["failed"]))
     if problems:

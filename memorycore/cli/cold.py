@@ -27,9 +27,9 @@ def cold_serve(
 ) -> None:
     from memorycore.cold.service import service
     from memorycore.errors import InvalidInput, NotAvailable
-    from memorycore.server.log import log_to_stderr
     from memorycore.server.desk import Desk
     from memorycore.server.http import serve_http
+    from memorycore.server.log import log_to_stderr
 
     if transport not in {None, "stdio", "streamable-http"}:
         raise InvalidInput(field="--transport", why="not_one_of", allowed="streamable-http, stdio", value=transport)

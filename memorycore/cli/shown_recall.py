@@ -65,6 +65,10 @@ def _standing(shell: "Shell", item: "Found", places: Mapping[str, int]) -> list[
         told.append(shell.word("found.disputed", others=", ".join(others)))
     if same := item.get("same"):
         told.append(shell.word("found.same", count=len(same)))
+    if item["id"].startswith("remote:"):
+        told.append(shell.word("found.foreign"))
+    if item.get("cut"):
+        told.append(shell.word("found.cut"))
     if item.get("untrusted"):
         told.append(shell.word("found.untrusted"))
     if item.get("restored"):

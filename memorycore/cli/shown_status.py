@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from rich.console import RenderableType
 
-    from memorycore.answers import HotUsage, Moves, QuestionLog, Status
+    from memorycore.answers import ColdUsage, HotUsage, Moves, QuestionLog, Status
     from memorycore.cli.shell import Shell
 
 MOST_LINES = 24
@@ -79,6 +79,7 @@ def _facts(shell: "Shell", answer: "Status") -> "Mapping[str, str]":
         "waiting": shell.word("usage.waiting", pending=cold["pending"], failed=cold["failed"])
         if cold["pending"] or cold["failed"]
         else "",
+        "remote": _remote(shell, cold),
         "bin": shell.word("usage.bin", count=usage["binned"], due=answer["purge_due"] or None),
         "moves": _moves(shell, answer["moves"]),
         "sessions": shell.word("usage.sessions", count=answer["sessions"]) if answer["sessions"] else "",
@@ -91,6 +92,14 @@ def _facts(shell: "Shell", answer: "Status") -> "Mapping[str, str]":
         "foreign": ", ".join(answer["foreign"]),
         "version": answer["version"],
     }
+
+
+def _remote(shell: "Shell", cold: "ColdUsage") -> str:
+    """The service that has copies, and what waits for it."""
+    if "remote" not in cold:
+        return ""
+    told = cold["remote"]
+    return shell.word("usage.remote", url=told["url"], waiting=told["waiting"] or None, failed=told["failed"] or None)
 
 
 def _marks(shell: "Shell", files: "Sequence[HotUsage]") -> "Iterator[str]":

@@ -32,8 +32,11 @@ def stored(shell: "Shell", answer: "Stored") -> None:
     sentences = [*map(sentence_of, about_both), *answer.get("why", []), *map(sentence_of, of_its_own)]
     for sentence in filter(None, (*sentences, answer.get("note"))):
         point(shell, sentence)
-    if answer.get("pending"):
+    pending = answer.get("pending", [])
+    if {"vector", "judge"} & {*pending}:
         point(shell, shell.word("say.pending"))
+    if "remote" in pending:
+        point(shell, shell.word("say.pending_remote"))
     if answer.get("dry_run"):
         _decision(shell, answer)
     facts = [answer.get("id", ""), answer.get("usage", "")]

@@ -6,7 +6,6 @@ of them, and is marked as cut otherwise; nothing that was read here is ever writ
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
 from typing import Any, TypeVar
 
 from memorycore.cold import remote_answers
@@ -52,6 +51,14 @@ class RemoteColdStore:
         """
         return frozenset(_OF_TOOL[tool] for tool in self._session.tools() if tool in _OF_TOOL)
 
+    def knows_refs(self, *, timeout_s: float | None = None) -> bool:
+        """Whether the same text under the same reference of ours gets no second place there."""
+        return "ref" in self._session.tools(timeout_s=timeout_s).get("remember", ())
+
+    def takes_many(self, *, timeout_s: float | None = None) -> bool:
+        """Whether several texts can be given at once."""
+        return "remember_batch" in self._session.tools(timeout_s=timeout_s)
+
     @property
     def host(self) -> str:
         return self._session.host
@@ -70,7 +77,7 @@ class RemoteColdStore:
     ) -> str:
         text = Draft(content=sanitise(content).strip()).content
         arguments = {"content": text, "importance": importance, "scope": scope, "ref": ref}
-        if "ref" not in self._session.tools(timeout_s=timeout_s).get("remember", ()):
+        if not self.knows_refs(timeout_s=timeout_s):
             del arguments["ref"]
         return self._said(remote_answers.stored_id, "remember", arguments, timeout_s=timeout_s)
 
@@ -120,14 +127,18 @@ class RemoteColdStore:
             if len(page) < PAGE:
                 return
 
-    def find(self, content: str, *, timeout_s: float | None = None) -> list[str]:
-        """Ids under which the service has exactly this text. One that was cut counts where no more can be seen."""
+    def find(self, content: str, *, thorough: bool = False, timeout_s: float | None = None) -> list[str]:
+        """Ids under which the service has exactly this text. One that was cut counts where no more can be seen.
+
+        ``thorough``: where a search does not find it, everything is looked through, if the service can list it.
+        """
         text = sanitise(content).strip()
-        found = self.recall(text[:LONGEST_QUESTION], top_k=LOOK_AMONG, timeout_s=timeout_s)
-        same = [hit.id for hit in found if _is(hit, text)]
-        if not same and self._list_tool() is not None:  # a search by meaning may not put the very text first
-            same = [hit.id for hit in self.everything(timeout_s=timeout_s) if hit.content.strip() == text]
-        return same
+        seen = self.recall(text[:LONGEST_QUESTION], top_k=LOOK_AMONG, timeout_s=timeout_s)
+        likely = [hit for hit in seen if _is(hit, text)]
+        whole = [hit.id for hit in likely if not hit.cut or hit.content.strip() == text]
+        if whole or not (likely or thorough) or self._list_tool() is None:
+            return whole or [hit.id for hit in likely]
+        return [hit.id for hit in self.everything(timeout_s=timeout_s) if hit.content.strip() == text]
 
     def holds(self, memory_id: str, content: str, *, timeout_s: float | None = None) -> bool:
         """Read back: whether the service gives this text, or what it shows of it, for this id."""
@@ -140,39 +151,21 @@ class RemoteColdStore:
             return True
         return any(hit.id == memory_id and _is(hit, text) for hit in self.everything(timeout_s=timeout_s))
 
-    def remember_many(self, items: Sequence[Item], *, timeout_s: float | None = None) -> Iterator[str | RemoteRefused]:
-        """Remember texts, at once where the service can; the id of each, or why it has none.
+    def remember_many(self, items: Sequence[Item], *, timeout_s: float | None = None) -> list[str]:
+        """Give several texts at once: the id of each, empty for one that was refused.
 
         Raises:
-            RemoteUnreachable: The service cannot be used now. What was given already is stored.
+            RemoteUnreachable: The service cannot be used now. Some of the texts may be stored.
         """
-        if len(items) > 1 and "remember_batch" in self._session.tools(timeout_s=timeout_s):
-            arguments = {
-                "contents": [sanitise(item.content).strip() for item in items],
-                "importances": [item.importance for item in items],
-                "refs": [item.ref for item in items],
-            }
-            result = self._session.call("remember_batch", arguments, timeout_s=timeout_s)
-            yield from islice(self._each(result, len(items)), len(items))
-            return
-        for item in items:
-            try:
-                yield self.remember(
-                    item.content, importance=item.importance, scope=item.scope, ref=item.ref, timeout_s=timeout_s
-                )
-            except RemoteRefused as refused:
-                yield refused
-
-    def _each(self, result: Mapping[str, Any], count: int) -> Iterator[str | RemoteRefused]:
-        for value in remote_answers.values(result):
-            answers = value.get("results") if isinstance(value, dict) else None  # pyright: ignore[reportUnknownVariableType, reportUnknownMemberType]
-            if not isinstance(answers, list) or len(answers) != count:  # pyright: ignore[reportUnknownArgumentType]
-                continue
-            for answer in answers:  # pyright: ignore[reportUnknownVariableType]
-                said = remote_answers.stored_id({"structuredContent": answer})
-                yield said if isinstance(said, str) else RemoteRefused(host=self.host, why="refused_there")
-            return
-        raise RemoteUnreachable(host=self.host, why="bad_answer", sent=True)
+        arguments = {
+            "contents": [sanitise(item.content).strip() for item in items],
+            "importances": [item.importance for item in items],
+            "refs": [item.ref for item in items],
+        }
+        result = self._session.call("remember_batch", arguments, timeout_s=timeout_s)
+        if (found := remote_answers.stored_ids(result, len(items))) is None:
+            raise RemoteUnreachable(host=self.host, why="bad_answer", sent=True)
+        return found
 
     def _whole(self, hit: ColdHit, timeout_s: float | None) -> ColdHit:
         if not hit.cut or "get" not in self._session.tools(timeout_s=timeout_s):

@@ -98,6 +98,20 @@ def stored_id(result: Mapped) -> str | Failed | Garbled:
     return Garbled()
 
 
+def stored_ids(result: Mapped, count: int) -> list[str] | None:
+    """The ids that ``count`` texts were given, empty for one that was refused; None where nobody can tell."""
+    for answer in _answers(result):
+        told = list(_mappings(answer.get("results")))
+        if len(told) == count:
+            read = [stored_id({"structuredContent": one}) for one in told]
+            return (
+                None
+                if any(isinstance(one, Garbled) for one in read)
+                else [one if isinstance(one, str) else "" for one in read]
+            )
+    return None
+
+
 def done(result: Mapped) -> Verdict:
     """Whether an update or a forget was carried out. Only what says so counts."""
     if (failed := failure(result)) is not None:

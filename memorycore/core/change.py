@@ -48,7 +48,7 @@ def update(
         if all(found.get("weak") for found in likely.get("candidates", [])):
             raise NotFound(id=memory_id)
         return likely
-    changes = _differing(seen, memory, _behind_gates(rooms, given))
+    changes = _differing(seen, memory, behind_gates(rooms, given))
     _check_changes(rooms, memory, changes)
     cause = rooms.cause(actor, "update")
     if dry_run or not changes:
@@ -105,7 +105,7 @@ def _pointer(rooms: Rooms, tier: HotTier, text: str) -> str:
         return ""
 
 
-def _behind_gates(rooms: Rooms, given: Changes) -> Changes:
+def behind_gates(rooms: Rooms, given: Changes) -> Changes:
     """The changes without what the gates hold back.
 
     Raises:

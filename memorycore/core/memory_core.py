@@ -10,6 +10,7 @@ from memorycore import answers, answers_forget, answers_overflow, answers_story,
 from memorycore.cold.local import LocalColdStore
 from memorycore.core import (
     change,
+    elsewhere,
     erase,
     forget_many,
     history,
@@ -18,6 +19,7 @@ from memorycore.core import (
     model_rounds,
     overflow,
     recall,
+    remote,
     review,
     second_look,
     turns,
@@ -88,7 +90,7 @@ class MemoryCore:
             model_rounds.in_background(rooms, self._endpoint)
         if rooms.background is not None:
             overflow.tend(rooms)
-        return bool(judged or asked)
+        return bool(judged or asked) | remote.catch_up(rooms)
 
     @classmethod
     def open(cls, options: CoreOptions, *, long_lived: bool) -> Self:
@@ -168,7 +170,7 @@ class MemoryCore:
         admitted = self.rooms.admission.admit(items, self.rooms.cause(actor, "store"), wait_s=wait_s)
         if self.background and not all(item.recorded.vector for item in admitted):
             self.background.wake()
-        return [reply_store.stored(item, self.options) for item in admitted]
+        return remote.told_later(self.rooms, [reply_store.stored(item, self.options) for item in admitted])
 
     def preview_many(self, drafts: Iterable[Draft]) -> Iterator[answers.Stored]:
         """What ``remember`` would answer to each, on the store as it is; nothing is written."""
@@ -245,7 +247,9 @@ class MemoryCore:
             InvalidInput: The new text is empty, known already, or cannot stand in the hot file.
             Conflict: Somebody reworded its entry in the hot file and nobody has seen that yet, or took it out.
         """
-        return change.update(self.rooms, memory_id, actor=actor, dry_run=dry_run, **changes)
+        if memory_id.startswith(remote.PREFIX):
+            return elsewhere.update(self.rooms, memory_id, actor=actor, dry_run=dry_run, **changes)
+        return remote.told(self.rooms, change.update(self.rooms, memory_id, actor=actor, dry_run=dry_run, **changes))
 
     def forget(self, id_or_query: str, *, actor: str, dry_run: bool = False) -> answers.Changed:
         """Put one memory into the bin: the one with this id, or with exactly this text.
@@ -256,7 +260,9 @@ class MemoryCore:
             NotFound: The memory with this id is not active.
             Conflict: Somebody changed its entry in the hot file and nobody has seen that yet; nothing was removed.
         """
-        return change.forget(self.rooms, id_or_query, actor=actor, dry_run=dry_run)
+        if id_or_query.startswith(remote.PREFIX):
+            return elsewhere.forget(self.rooms, id_or_query, actor=actor, dry_run=dry_run)
+        return remote.told(self.rooms, change.forget(self.rooms, id_or_query, actor=actor, dry_run=dry_run))
 
     def forget_many(self, wanted: Wanted, *, actor: str, dry_run: bool = False) -> answers_forget.ForgottenMany:
         """Put every active memory into the bin that holds all words of a query and passes filters.
@@ -267,7 +273,9 @@ class MemoryCore:
         Raises:
             InvalidInput: Nothing says which memories are meant.
         """
-        return forget_many.forget_many(self.rooms, wanted, actor=actor, dry_run=dry_run)
+        answer = forget_many.forget_many(self.rooms, wanted, actor=actor, dry_run=dry_run)
+        self.rooms.settle_remote()
+        return answer
 
     def erase(self, id_or_text: str, *, actor: str, dry_run: bool = False) -> answers_forget.Erased:
         """Erase one memory for good, in whatever state, with every copy of its text within reach; answer a receipt.
@@ -282,7 +290,8 @@ class MemoryCore:
             HotFileError: A hot file or a snapshot cannot be used now; the memory is in the bin or as it was.
             StoreError: The database cannot be written now.
         """
-        return erase.erase(self.rooms, id_or_text, actor=actor, dry_run=dry_run)
+        named = elsewhere.for_erasure(self.rooms, id_or_text, actor=actor, dry_run=dry_run)
+        return erase.erase(self.rooms, named, actor=actor, dry_run=dry_run)
 
     def erase_many(self, wanted: Wanted, *, actor: str, dry_run: bool = False) -> answers_forget.Erased:
         """Erase every memory that matches, in use or not, as ``erase`` does one; at most 200.
@@ -299,7 +308,7 @@ class MemoryCore:
             NotFound: The bin has no such memory.
             InvalidInput: The same text is active under another id.
         """
-        return change.restore(self.rooms, memory_id, actor=actor)
+        return remote.told(self.rooms, change.restore(self.rooms, memory_id, actor=actor))
 
     def history(
         self, *, limit: int = 20, memory_id: str = "", since: datetime | None = None, automatic_only: bool = False
@@ -331,7 +340,9 @@ class MemoryCore:
         Raises:
             InvalidInput: Not exactly one was given, or there is no such event or run.
         """
-        return undo.undo_events(self.rooms, actor=actor, event=event, last=last, run=run, since=since, dry_run=dry_run)
+        done = undo.undo_events(self.rooms, actor=actor, event=event, last=last, run=run, since=since, dry_run=dry_run)
+        self.rooms.settle_remote()
+        return done
 
     def inspect(self, memory_id: str) -> answers_story.Story:
         """Everything about one memory: fields, earlier texts, events, vector.
@@ -355,7 +366,9 @@ class MemoryCore:
             InvalidInput: Nothing waits under this number, or it is not decided in this way.
             HotFileError: A hot file cannot be used now; it waits on.
         """
-        return review.decide(self.rooms, number, choice, actor=actor, dry_run=dry_run)
+        decided = review.decide(self.rooms, number, choice, actor=actor, dry_run=dry_run)
+        self.rooms.settle_remote()
+        return decided
 
     def trash(self, *, reason: str = "") -> answers.Bin:
         """What is in the recycle bin, newest first, and until when; with ``reason`` only what is there for that.
@@ -387,7 +400,9 @@ class MemoryCore:
 
     def overflow(self, target: Target | None = None, *, dry_run: bool = False) -> answers_overflow.Overflown:
         """Make room in the hot files, or in one: what left or would leave, and why."""
-        return overflow.overflow(self.rooms, target, dry_run=dry_run)
+        answer = overflow.overflow(self.rooms, target, dry_run=dry_run)
+        self.rooms.settle_remote()
+        return answer
 
     def maintain(
         self,

@@ -5,6 +5,7 @@ from contextlib import suppress
 from dataclasses import replace
 
 from memorycore import answers, intake, reply_recall
+from memorycore.core import remote
 from memorycore.core.comeback import come_back
 from memorycore.core.rooms import Rooms
 from memorycore.domain.memory import WANTED_GONE, Memory
@@ -49,6 +50,7 @@ def recall(  # noqa: PLR0913 the question, and what shapes its answer
         tells_strong=may_return,
         strong_score=rooms.options.budget.strong_score,
     )
+    elsewhere = rooms.remote.ask(query, top_k) if rooms.remote and remote.may_ask(wanted) and query.strip() else None
     result = rooms.search(query, request)
     binned = result.binned
     revived = _revive(rooms, binned, rooms.cause(actor, "revived"))
@@ -76,7 +78,8 @@ def recall(  # noqa: PLR0913 the question, and what shapes its answer
         heirs=_heirs(rooms, found.values()),
         waiting=waiting,
     )
-    return reply_recall.recalled(result, found, beside, explain=explain, language=rooms.options.language)
+    answer = reply_recall.recalled(result, found, beside, explain=explain, language=rooms.options.language)
+    return answer if elsewhere is None else remote.merge(rooms, answer, elsewhere, top_k)
 
 
 def _revive(rooms: Rooms, binned: Sequence[Memory], cause: Cause) -> Mapping[str, int]:

@@ -2,7 +2,7 @@
 
 import copy
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -12,6 +12,7 @@ from uuid6 import uuid7
 
 from memorycore import intake
 from memorycore.background import Background
+from memorycore.core.remote import open_remote
 from memorycore.domain.memory import TARGETS, Draft, Memory, Target
 from memorycore.domain.text import sanitise
 from memorycore.embed import EmbeddingService
@@ -98,6 +99,9 @@ class Rooms:
             clock=clock,
             new_id=new_id,
         )
+        self.remote = (
+            open_remote(options.remote, self.db, namespace=options.namespace, clock=clock) if options.remote else None
+        )
         self.uses = Uses(self.db, clock, namespace=options.namespace, log=_log_rules(options), later=long_lived)
         self.background = Background(prepare=self._prepare, work=self._work) if long_lived else None
 
@@ -119,6 +123,8 @@ class Rooms:
         self.uses.flush()
         if not self.shares_embedding:
             self.embedding.close()
+        if self.remote:
+            self.remote.close()
         self.db.close()
 
     def cause(self, actor: str, reason: str) -> Cause:
@@ -206,6 +212,15 @@ class Rooms:
     def find_cold(self, query: str, top_k: int) -> list[tuple[int, float]]:
         request = SearchRequest(namespaces=self.namespaces, top_k=top_k, filters=RecallFilters(tier="cold"))
         return [(hit.seq, hit.score) for hit in self.search(query, request).hits]
+
+    def settle_remote(self, ids: Collection[str] = ()) -> frozenset[str]:
+        """Let the service that has copies know what changed, for a moment; the ids of which it does not know yet."""
+        if self.remote is None:
+            return frozenset()
+        waiting = self.remote.settle(ids)
+        if waiting and self.background:
+            self.background.wake()
+        return waiting
 
     def admit_cold(self, content: str) -> tuple[str, tuple[str, ...]]:
         """What of a text may come in by the contract's way, and what it is marked with. The gates alone decide.

@@ -9,7 +9,7 @@ from memorycore.domain.memory import Memory
 from memorycore.domain.text import norm_hash
 from memorycore.lifecycle import rows
 from memorycore.lifecycle.rows import Cause
-from memorycore.store import edges, erasure, memories
+from memorycore.store import edges, erasure, memories, remote
 from memorycore.store.memories import to_ms
 
 ACTION = "erased"
@@ -38,6 +38,7 @@ def _empty(c: apsw.Connection, memory: Memory, action: str, cause: Cause) -> Non
     event = rows.record(c, blank, blank, action, cause)
     erasure.delete_rows(c, [(memory.seq, memory.id)], kept_event=event)
     erasure.keep_id(c, memory, to_ms(cause.at) or 0)
+    remote.owe_end(c, memory)
 
 
 def _blank(memory: Memory) -> Memory:

@@ -10,6 +10,7 @@ import apsw
 
 from memorycore.domain.memory import Event, Memory, Source, format_time
 from memorycore.domain.text import index_tokens, norm_hash, sanitise
+from memorycore.store import remote
 from memorycore.store.statements import all_rows, first_row, only_row, sql
 
 _COLUMNS = (
@@ -45,6 +46,7 @@ def insert_memory(c: apsw.Connection, memory: Memory) -> Memory:
     for ref in memory.refs:
         c.execute(sql["insert_ref"], {"seq": seq, "ref": ref})
     _index(c, seq, memory)
+    remote.owe(c, memory)
     return replace(changed, seq=seq)
 
 
@@ -58,6 +60,7 @@ def update_memory(c: apsw.Connection, before: Memory, after: Memory) -> Memory:
         _index(c, before.seq, after)
     if before.content != after.content or _index_of(after) is None:
         c.execute(sql["delete_embeddings"], {"seq": before.seq})
+    remote.owe(c, after, before)
     if before.state == "active" and (after.state != "active" or before.content != after.content):
         c.execute(sql["finish_job"], {"kind": "embed", "seq": before.seq})
     return changed
@@ -65,9 +68,9 @@ def update_memory(c: apsw.Connection, before: Memory, after: Memory) -> Memory:
 
 def _index_of(memory: Memory) -> str | None:
     """The index of words that a memory stands in: recall reads one, the way back and the history the other."""
-    return {"active": "insert_text", "superseded": "insert_archive_text", "trashed": "insert_archive_text"}.get(
-        memory.state
-    )
+    if memory.state == "purged":
+        return None
+    return "insert_text" if memory.state == "active" else "insert_archive_text"
 
 
 def _index(c: apsw.Connection, seq: int, memory: Memory) -> None:

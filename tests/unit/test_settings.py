@@ -98,10 +98,9 @@ def test_an_unknown_key_in_the_file_names_its_nearest_neighbour(home: Path) -> N
 
 def test_names_of_the_predecessor_that_nothing_reads_yet_do_no_harm(home: Path) -> None:
     write_config(home, 'index_topics = "a, b"\n')
-    settings = load(home, LLM_API_KEY="k", MNEMOSYNE_URL="http://x", MEMORYCORE_TRASH_PATH="/t")
+    settings = load(home, LLM_API_KEY="k", MEMORYCORE_TRASH_PATH="/t")
     assert set(settings.without_effect) == {
         "LLM_API_KEY",
-        "MNEMOSYNE_URL",
         "MEMORYCORE_TRASH_PATH",
         "MEMORYCORE_INDEX_TOPICS",
     }
@@ -258,10 +257,19 @@ def test_which_model_is_meant(home: Path, env: dict[str, str], model: str, url: 
     assert (embed.model, embed.url) == (model, url)
 
 
-@pytest.mark.parametrize("backend", ["remote", "postgres"])
-def test_a_backend_that_is_not_built_says_so(home: Path, backend: str) -> None:
-    with pytest.raises(NotAvailable, match=backend):
-        load(home, MEMORYCORE_COLD_BACKEND=backend).core_options()
+def test_a_backend_that_is_not_built_says_so(home: Path) -> None:
+    with pytest.raises(NotAvailable, match="postgres"):
+        load(home, MEMORYCORE_COLD_BACKEND="postgres").core_options()
+
+
+def test_a_cold_store_elsewhere_needs_its_address(home: Path) -> None:
+    with pytest.raises(SettingsError, match="MNEMOSYNE_URL"):
+        load(home, MEMORYCORE_COLD_BACKEND="remote").core_options()
+    named = {"MEMORYCORE_COLD_BACKEND": "remote", "MNEMOSYNE_URL": "http://h/mcp", "MNEMOSYNE_TIMEOUT": "3"}
+    remote = load(home, **named).core_options().remote
+    assert remote is not None
+    assert (remote.url, remote.timeout_s) == ("http://h/mcp", 3.0)
+    assert load(home, MNEMOSYNE_URL="http://h/mcp").core_options().remote is None
 
 
 def test_the_zone_of_a_date_is_the_named_one(home: Path) -> None:
