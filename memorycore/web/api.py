@@ -17,6 +17,7 @@ from starlette.types import Receive, Scope, Send
 from memorycore import messages, metrics
 from memorycore.errors import InvalidInput, MemoryCoreError, TooLong
 from memorycore.options import Language
+from memorycore.server import asks
 from memorycore.server.boundary import ToolFaultError, run_tool
 from memorycore.server.caller import PRINCIPAL, Caller, Principal
 from memorycore.server.fit import fit
@@ -31,6 +32,8 @@ _log = logging.getLogger(__name__)
 MOST_BYTES = 1_048_576  # of a request; a text has 64 KiB at most
 HEALTH_WITHIN_S = 2.0
 UNNAMED = "api"
+SESSION = "memorycore-session"  # a header: the session of the one who asks
+LONGEST_SESSION = 200
 FAULT = 500
 # How a code is said in HTTP; what is not named here is a request that cannot be carried out as it is.
 STATUS: Mapping[str, int] = {
@@ -107,7 +110,7 @@ class Api:
             language = self._state.desk.language
             try:
                 arguments = await _arguments(request)
-                caller = _caller(principal, arguments)
+                caller = _caller(principal, tool, arguments, request.headers.get(SESSION, ""))
                 work = partial(self._call, tool, principal, arguments, caller)
                 return JSONResponse(await self._state.gate.run(client_of(principal, caller.session_id), work))
             except MemoryCoreError as error:
@@ -167,10 +170,12 @@ def client_of(principal: Principal, session_id: str) -> str:
     return f"session {session_id}" if session_id else UNNAMED
 
 
-def _caller(principal: Principal, arguments: Mapping[str, Any]) -> Caller:
+def _caller(principal: Principal, tool: ToolSpec, arguments: Mapping[str, Any], session: str) -> Caller:
+    """``session`` is what the header says. The argument of a recall is a filter and says nothing of who asks."""
+    named = "" if tool.ask is asks.Recall else str(arguments.get("session_id") or "")
     return Caller(
         name=principal.author or UNNAMED,
-        session_id=str(arguments.get("session_id") or ""),
+        session_id=(session or named)[:LONGEST_SESSION],
         bound=bool(principal.author),
         via="api",
     )
