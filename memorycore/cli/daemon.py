@@ -1,5 +1,8 @@
 """The daemon: in the foreground, in the background, and as a service of the system."""
 
+import os
+import shlex
+import sys
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -9,11 +12,13 @@ from memorycore.cli.write import Json, option
 
 if TYPE_CHECKING:
     from memorycore.daemon.control import Daemon
+    from memorycore.daemon.units import Plan
 
 NOT_RUNNING = 3  # as service scripts answer
 LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR")
 
 Port = Annotated[int | None, option("--port", "PORT")]
+OnlyPrint = Annotated[bool, typer.Option("--print")]
 IdleExit = Annotated[float | None, option("--idle-exit", "MINUTES")]
 
 
@@ -79,6 +84,60 @@ def status(*, json: Json = False) -> None:
     raise typer.Exit(0 if answer["status"] == "runs" else NOT_RUNNING)
 
 
+def install(*, only_print: OnlyPrint = False, json: Json = False) -> None:
+    from memorycore.daemon import control, units
+
+    shell = Shell(as_json=json)
+    wanted = _plan(shell, "install")
+    if only_print:
+        return
+    control.stop(shell.settings.data_dir)
+    units.install(wanted)
+    control.wait_until_up(shell.settings.data_dir)
+    _done(shell, "installed")
+
+
+def uninstall(*, only_print: OnlyPrint = False, json: Json = False) -> None:
+    from memorycore.daemon import control, units
+
+    shell = Shell(as_json=json)
+    wanted = _plan(shell, "uninstall")
+    if only_print:
+        return
+    was_there = units.uninstall(wanted)
+    control.stop(shell.settings.data_dir)
+    _done(shell, "uninstalled" if was_there else "not_installed")
+
+
+def _plan(shell: Shell, what: str) -> "Plan":
+    """Say what will be done before it is; with ``--json`` as an object of its own."""
+    from memorycore.daemon import units
+
+    wanted = units.plan(units.unit(shell.settings, os.environ), os.environ)
+    commands = wanted.install if what == "install" else wanted.uninstall
+    if shell.as_json:
+        shell.emit({
+            "plan": what, "file": str(wanted.file), "commands": [list(command) for command in commands],
+            "content": wanted.content if what == "install" else None, "left_out": list(wanted.left_out),
+        })  # fmt: skip
+        return wanted
+    shell.out.print(shell.word(f"daemon.plan_{what}", file=wanted.file))
+    if what == "install":
+        sys.stdout.write(f"\n{wanted.content}\n")
+    for command in commands:
+        sys.stdout.write(f"  {shlex.join(command)}\n")
+    if wanted.left_out:
+        shell.err.print(shell.word("daemon.left_out", names=", ".join(wanted.left_out)), style="yellow")
+    return wanted
+
+
+def _done(shell: Shell, how: str) -> None:
+    if shell.as_json:
+        shell.emit({"ok": True, "status": how})
+    else:
+        shell.out.print(shell.word(f"daemon.{how}"))
+
+
 def _started(shell: Shell, how: str, found: "Daemon") -> None:
     from memorycore.cli import shown_daemon
 
@@ -95,4 +154,6 @@ def _seconds(minutes: float | None) -> float | None:
     return minutes * 60 if minutes else None
 
 
-DAEMON = {"start": start, "stop": stop, "restart": restart, "status": status}
+DAEMON = {
+    "start": start, "stop": stop, "restart": restart, "status": status, "install": install, "uninstall": uninstall,
+}  # fmt: skip

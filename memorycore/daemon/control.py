@@ -90,6 +90,20 @@ def start(settings: "Settings", *, idle_exit_s: float | None = None, port: int |
         return "replaced" if found else "started", _spawned(settings, idle_exit_s, port)
 
 
+def wait_until_up(data_dir: Path) -> Daemon:
+    """The daemon that somebody else has started, once it answers.
+
+    Raises:
+        NotAvailable: It does not come up.
+    """
+    until = time.monotonic() + ANSWERS_WITHIN_S
+    while (found := find(data_dir)) is None or found.endpoint is None:
+        if time.monotonic() >= until:
+            raise _not_up(data_dir, "daemon_silent")
+        time.sleep(POLL_S)
+    return found
+
+
 def stop(data_dir: Path) -> Stopped:
     """End the daemon: politely, and after some seconds without mercy. What it acknowledged is safe either way.
 

@@ -88,7 +88,8 @@ def _from_ps(pid: int) -> str | None:
             ["/bin/ps", "-o", "state=,lstart=", "-p", str(pid)],
             env={"LC_ALL": "C", "TZ": "UTC"},
             capture_output=True,
-            text=True,
+            encoding="ascii",
+            errors="replace",
             check=False,
         )
     except OSError:
