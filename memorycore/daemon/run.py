@@ -138,6 +138,7 @@ async def _lead(settings: "Settings", asked: Asked, me: Leader) -> None:
             endpoint.remove(settings.data_dir, me.pid)
             schedule.stop()
             service.should_exit = True
+            await sessions.close(hall, within_s=LAST_ANSWERS_S)
             await anyio.to_thread.run_sync(lambda: desk.close(grace_s=CLOSE_GRACE_S))
             with anyio.move_on_after(LAST_ANSWERS_S):
                 await served.wait()

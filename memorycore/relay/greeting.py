@@ -8,7 +8,7 @@ import hashlib
 import hmac
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, cast
 
@@ -68,6 +68,22 @@ def welcome(token: str, nonce: str) -> bytes:
 def refusal(code: str) -> bytes:
     """The daemon's line to one that it does not serve; it then hangs up."""
     return _line({"ok": False, "code": code})
+
+
+def farewell(unanswered: Sequence[object]) -> bytes:
+    """The last line of a daemon that ends in order: ids of requests that were read and whose outcome is not known.
+
+    Whatever else has no answer was not read: the next daemon may be asked the same.
+    """
+    return _line({"memorycore": PROTOCOL, "unanswered": list(unanswered)})
+
+
+def last_words(line: bytes) -> list[object] | None:
+    """The ids in a farewell; None for any other line."""
+    if not line.startswith(b'{"memorycore"'):
+        return None
+    ids = read(line).get("unanswered")
+    return cast("list[object]", ids) if isinstance(ids, list) else None
 
 
 def read(line: bytes) -> dict[str, Any]:

@@ -47,7 +47,7 @@ def lines_of(read: Callable[[int], bytes], *, most: int = 0) -> Iterator[bytes]:
         kept += chunk
         while (end := kept.find(b"\n", start)) >= 0:
             if not skipping:
-                yield bytes(kept[: end + 1])
+                yield bytes(kept[: end + 1]) if not most or end <= most else b""
             skipping = False
             del kept[: end + 1]
             start = 0

@@ -1,7 +1,7 @@
 """What a relay must know of the messages that it carries: which wait for an answer, and how a session began."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
@@ -60,9 +60,13 @@ class Mail:
             return None
         return self.waiting.pop(key(message["id"]), None)
 
-    def take_running(self) -> list[Call]:
-        """The calls that are not asked again by themselves; they wait no longer."""
-        running = [call for call in self.waiting.values() if call.acts]
+    def take_running(self, ids: Sequence[object] | None) -> list[Call]:
+        """The calls that may have begun and are not asked again by themselves; they wait no longer.
+
+        ``ids``: of which requests that is possible; None: of all.
+        """
+        among = self.waiting.keys() if ids is None else {key(one) for one in ids}
+        running = [call for name, call in self.waiting.items() if call.acts and name in among]
         for call in running:
             del self.waiting[key(call.id)]
         return running

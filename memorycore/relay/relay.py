@@ -10,7 +10,7 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain, repeat
@@ -92,22 +92,33 @@ class Relay:
     def _carry_back(self) -> None:
         link = self._link
         while link is not None:
+            unknown = None
             for line in link.lines:
-                self._mail.answered(line)
-                self._write(line)
-            link = None if self._ended.is_set() else self._next(link)
+                words = greeting.last_words(line)
+                if words is None:
+                    self._mail.answered(line)
+                    self._write(line)
+                else:
+                    unknown = words
+            link = None if self._ended.is_set() else self._next(link, unknown)
 
-    def _next(self, gone: Link) -> Link | None:
-        """Whoever serves the session from now on; None when it has ended meanwhile."""
+    def _next(self, gone: Link, unknown: Sequence[object] | None) -> Link | None:
+        """Whoever serves the session from now on; None when it has ended meanwhile.
+
+        ``unknown``: the requests of which the last server said that it read them and could not answer; None if it said
+        nothing.
+        """
         with self._turn:
             self._link, self._alone = None, False
         gone.close()
+        self._give_up(self._mail.take_running(unknown))
         late_at = time.monotonic() + RETURN_WITHIN_S
         for pause_s in chain(PAUSES_S, repeat(PAUSES_S[-1])):
-            self._give_up(self._mail.take_running())
             link = self._found(alone_too=time.monotonic() > late_at)
             if link is not None and self._resume(link):
                 return link
+            if link is not None:
+                self._give_up(self._mail.take_running(None))  # it may have heard them before it went
             if (link is not None and self._alone) or time.monotonic() > late_at:
                 self._set_away()
             if self._ended.wait(AWAY_PAUSE_S if self._away else pause_s):

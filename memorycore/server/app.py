@@ -24,6 +24,7 @@ from memorycore.server.caller import PRINCIPAL, Caller, Principal, caller
 from memorycore.server.desk import Place
 from memorycore.server.fit import to_json
 from memorycore.server.gate import Gate
+from memorycore.server.progress import reporter
 from memorycore.server.tools import TOOLS, ToolSpec
 
 NAME = "memorycore"
@@ -76,7 +77,7 @@ class MemoryServer(MCPServer[Place]):
         tool = self.tools.get(name)
         if tool is None:
             raise ToolError(f"Unknown tool: {name[:80]}")
-        who = self._caller(context)
+        who = replace(self._caller(context), report=reporter(context))
         work = functools.partial(answer_tool, self.desk, tool, arguments, who)
         try:
             if self._gate is None:

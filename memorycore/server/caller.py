@@ -2,8 +2,14 @@
 
 from dataclasses import dataclass
 from hashlib import sha256
+from typing import TYPE_CHECKING
 
 from memorycore.domain.text import sanitise
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from memorycore.govern.steps.work import Progress
 
 UNNAMED = "mcp"
 PRINCIPAL = "memorycore.principal"  # where the HTTP service keeps it in the scope of a request
@@ -14,13 +20,15 @@ LONGEST_NAME = 64
 class Caller:
     """``name`` is the default author of what this client stores, ``session_id`` its default session.
 
-    ``bound``: it stores in no other name. ``via``: by what way it came, mcp or api.
+    ``bound``: it stores in no other name. ``via``: by what way it came, mcp or api. ``report`` tells it how far a long
+    call is.
     """
 
     name: str
     session_id: str
     bound: bool = False
     via: str = "mcp"
+    report: "Callable[[Progress], None] | None" = None
 
     @property
     def actor(self) -> str:

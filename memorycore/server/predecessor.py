@@ -4,12 +4,25 @@ Rules and prompts written for it name ``memory_id``, ``usage_after``, ``final_sc
 report; they keep working.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from memorycore.answers import Audited, AuditRow, AuditTarget, Recalled, Stored, Usage
+from memorycore.answers import Audited, AuditRow, AuditTarget, Maintained, Recalled, Stored, Usage
 from memorycore.answers_overflow import Left, Overflown, OverflowRun
 
+# What the predecessor counted in a run of maintenance, by what steps count here.
+COUNTED_OF_STEPS: Mapping[str, Sequence[str]] = {
+    "scanned": ("looked_at",),
+    "merged": ("merged",),
+    "cleaned": ("ended",),
+    "conflicts_resolved": ("disputed",),
+    "reversals_resolved": ("proposed",),
+    "candidates_processed": ("would_merge", "would_open"),
+    "trash_cleared": ("purged",),
+    "trash_revived": (),
+    "forgotten": ("binned",),
+    "pending_stale": (),
+}
 # What the predecessor counted and a run here does not do: entries are stamped when they are noticed, not by overflow.
 NOT_COUNTED: Mapping[str, int] = {"updated": 0, "metadata_stamped": 0}
 
@@ -60,6 +73,27 @@ def _audited_target(target: AuditTarget) -> Mapping[str, Any]:
 def overflown(answer: Overflown) -> Mapping[str, Any]:
     """Every count of the predecessor's report per target. Entries are told in codes, and the diff is left out."""
     return {**answer, "runs": [{**NOT_COUNTED, **_lean_run(run)} for run in answer["runs"]]}
+
+
+def maintained(answer: Maintained, usage: Usage) -> Mapping[str, Any]:
+    """The counts of the predecessor's report over all steps; each step as short as it can be told."""
+    counts = {new: sum(_count(step, names) for step in answer["steps"]) for new, names in COUNTED_OF_STEPS.items()}
+    cold = usage["cold"]
+    errors = [step["step"] for step in answer["steps"] if step["outcome"] in {"failed", "lost"}]
+    told = {
+        "vector_ok": cold["vectors"] == cold["total"], "total": cold["total"], "embeddings": cold["vectors"],
+        "errors": errors,
+    }  # fmt: skip
+    return {**answer, "steps": list(map(_lean_step, answer["steps"])), **counts, **told}
+
+
+def _count(step: Mapping[str, object], names: Sequence[str]) -> int:
+    return sum(value for name in names if isinstance(value := step.get(name), int))
+
+
+def _lean_step(step: Mapping[str, object]) -> Mapping[str, Any]:
+    """A step without what it found nothing of."""
+    return {name: value for name, value in step.items() if value not in (0, False, None, "", [], "ok")}
 
 
 def _lean_run(run: OverflowRun) -> Mapping[str, Any]:

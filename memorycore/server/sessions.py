@@ -6,7 +6,7 @@ keeps nobody waiting but itself.
 
 import logging
 from collections.abc import AsyncGenerator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import anyio
@@ -20,7 +20,7 @@ from memorycore.relay import greeting
 from memorycore.server.app import MemoryServer
 from memorycore.server.clients import Client, Clients
 from memorycore.server.desk import Desk, Place, Seat
-from memorycore.server.exchange import Incoming, exchange, line_of, message_of
+from memorycore.server.exchange import LAST_ANSWERS_S, Incoming, exchange, line_of, message_of
 from memorycore.server.gate import Gate
 from memorycore.server.tending import TOOLSETS
 from memorycore.server.tools import ToolSpec
@@ -29,6 +29,7 @@ _log = logging.getLogger(__name__)
 
 Listener = MultiListener[anyio.abc.SocketStream]
 HOST = "127.0.0.1"
+CLOSING_ANSWERS_S = 0.3
 _CHUNK = 64 * 1024
 
 
@@ -36,13 +37,16 @@ _CHUNK = 64 * 1024
 class Hall:
     """Where clients are let in: the desk they sit down at, what they must agree with, and the list of who is here.
 
-    ``gate``: whose call is worked on next, of all clients of the process.
+    ``gate``: whose call is worked on next, of all clients of the process. ``closing``: nothing more is read, so that
+    what comes too late is for the next daemon; ``empty``: everybody has had what could still be answered.
     """
 
     desk: Desk
     endpoint: Endpoint
     clients: Clients
     gate: Gate | None = None
+    closing: anyio.Event = field(default_factory=anyio.Event)
+    inside: set[object] = field(default_factory=set[object])
 
 
 async def bind(*, port: int = 0) -> Listener:
@@ -69,6 +73,14 @@ async def listen(listener: Listener, hall: Hall) -> None:
     await listener.serve(serve)
 
 
+async def close(hall: Hall, *, within_s: float) -> None:
+    """Let nobody in and nothing more, and wait until what was read is answered, at most so long."""
+    hall.closing.set()
+    with anyio.move_on_after(within_s):
+        while hall.inside:  # noqa: ASYNC110 - once in the life of a process
+            await anyio.sleep(0.01)
+
+
 async def serve_connection(place: Place, stream: anyio.abc.ByteStream, tools: Sequence[ToolSpec]) -> None:
     """One MCP session of newline JSON over ``stream``, until the client closes its end."""
     await _serve(place, _Lines(stream), tools)
@@ -84,12 +96,26 @@ async def _welcome(stream: anyio.abc.SocketStream, hall: Hall) -> None:
         _log.info("a client was turned away: %s", code)
         await stream.send(greeting.refusal(code))
         return
+    if hall.closing.is_set():
+        return
     await stream.send(greeting.welcome(hall.endpoint.token, said["nonce"]))
     toolset = str(said.get("toolset"))
     language = language_of(str(said.get("language"))) or hall.desk.language
     seat = Seat(hall.desk, language=language, session=str(said.get("session") or "")[:64])
-    with hall.clients.here(Client(way="relay", language=language, toolset=toolset)):
-        await _serve(seat, lines, TOOLSETS.get(toolset, TOOLSETS["core"]), hall.gate)
+    hall.inside.add(seat)
+    try:
+        with hall.clients.here(Client(way="relay", language=language, toolset=toolset)):
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(_stop_when, hall.closing, lines)
+                await _serve(seat, lines, TOOLSETS.get(toolset, TOOLSETS["core"]), hall.gate)
+                tasks.cancel_scope.cancel()
+    finally:
+        hall.inside.discard(seat)
+
+
+async def _stop_when(closing: anyio.Event, lines: "_Lines") -> None:
+    await closing.wait()
+    lines.stop()
 
 
 def _why_not(said: Mapping[str, Any], endpoint: Endpoint) -> str:
@@ -103,11 +129,7 @@ def _why_not(said: Mapping[str, Any], endpoint: Endpoint) -> str:
 
 async def _serve(place: Place, lines: "_Lines", tools: Sequence[ToolSpec], gate: Gate | None = None) -> None:
     server = MemoryServer(place, tools, gate=gate)
-    await exchange(server, lines.messages(), lines, at_end=_nothing)
-
-
-def _nothing() -> None:
-    """The end of one client is nothing to the process."""
+    await exchange(server, lines.messages(), lines, lines)
 
 
 class _Lines:
@@ -117,6 +139,13 @@ class _Lines:
         self._stream = stream
         self._rest = bytearray()
         self._sending = anyio.Lock()
+        self._receiving = anyio.CancelScope()
+        self._stopped = False
+
+    def stop(self) -> None:
+        """Read nothing more. The other end is told which of its requests were read and have no answer."""
+        self._stopped = True
+        self._receiving.cancel()
 
     async def first(self) -> bytes:
         """The greeting, or as much of it as came."""
@@ -127,22 +156,23 @@ class _Lines:
         return bytes(line)
 
     async def messages(self) -> AsyncGenerator[Incoming]:
-        start, too_long = 0, False
+        start, skipping = 0, False
         while True:
             while (end := self._rest.find(b"\n", start)) >= 0:
                 line = bytes(self._rest[:end])
                 del self._rest[: end + 1]
                 start = 0
-                if too_long:
-                    too_long = False
-                elif line.strip():
+                if not skipping and len(line) > greeting.LINE_BYTES:
+                    await self._write(TOO_LONG)
+                elif not skipping and line.strip():
                     yield message_of(line.decode("utf-8", "replace"))
+                skipping = False
             start = len(self._rest)
             if start > greeting.LINE_BYTES:
                 self._rest.clear()
-                if not too_long:
+                if not skipping:
                     await self._write(TOO_LONG)
-                start, too_long = 0, True
+                start, skipping = 0, True
             if not await self._more():
                 return
 
@@ -150,18 +180,31 @@ class _Lines:
         await self._write(line_of(item))
 
     async def aclose(self) -> None:
-        """No more answers; the connection itself is closed by who opened it."""
+        """No more answers. The connection itself is closed by who opened it."""
+
+    def begin(self) -> float:
+        """Nothing more is read. A relay whose client has gone waits a moment, a daemon that is to end a shorter one."""
+        return CLOSING_ANSWERS_S if self._stopped else LAST_ANSWERS_S
+
+    async def farewell(self, unanswered: Sequence[object]) -> None:
+        """Say what was read and has no answer, unless the client itself has ended it."""
+        if self._stopped:
+            await self._write(greeting.farewell(unanswered))
 
     async def _write(self, line: bytes) -> None:
         async with self._sending:
             await self._stream.send(line)
 
     async def _more(self) -> bool:
-        try:
-            self._rest += await self._stream.receive(_CHUNK)
-        except (anyio.EndOfStream, anyio.BrokenResourceError):
-            return False
-        return True
+        with anyio.CancelScope() as self._receiving:
+            if self._stopped:
+                return False
+            try:
+                self._rest += await self._stream.receive(_CHUNK)
+            except (anyio.EndOfStream, anyio.BrokenResourceError):
+                return False
+            return True
+        return False
 
 
 TOO_LONG = (

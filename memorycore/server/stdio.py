@@ -1,17 +1,26 @@
 """MCP over stdin and stdout. stdout carries protocol and nothing else; whatever is printed goes to stderr."""
 
 from collections.abc import Sequence
-from functools import partial
 
 import anyio
 from mcp.server.stdio import stdio_server
 
 from memorycore.server.app import MemoryServer
 from memorycore.server.desk import Desk
-from memorycore.server.exchange import exchange
+from memorycore.server.exchange import LAST_ANSWERS_S, exchange
 from memorycore.server.life import END_WITHIN_S, end_hard_in, leave
 from memorycore.server.tools import TOOLS, ToolSpec
 from memorycore.server.wire import Wire
+
+
+class _End:
+    def begin(self) -> float:
+        """The process ends with its one client."""
+        end_hard_in(END_WITHIN_S)
+        return LAST_ANSWERS_S
+
+    async def farewell(self, unanswered: Sequence[object]) -> None:
+        """A client that has closed its end asks for no more."""
 
 
 class StdioServer(MemoryServer):
@@ -30,7 +39,7 @@ class StdioServer(MemoryServer):
         stdin, stdout = (anyio.wrap_file(pipe) for pipe in self._wire)
         async with stdio_server(stdin, stdout) as (lines_in, lines_out):
             try:
-                await exchange(self, lines_in, lines_out, at_end=partial(end_hard_in, END_WITHIN_S))
+                await exchange(self, lines_in, lines_out, _End())
             except anyio.get_cancelled_exc_class():
                 leave(0)
                 raise

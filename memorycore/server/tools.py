@@ -106,8 +106,9 @@ def trigger_overflow(core: "MemoryCore", ask: asks.Overflow, _caller: Caller) ->
     return predecessor.overflown(core.overflow(_target(ask.target), dry_run=ask.dry_run))
 
 
-def run_cold_storage_maintenance(core: "MemoryCore", ask: asks.Maintain, _caller: Caller) -> Answer:
-    return core.maintain(tuple(ask.steps), dry_run=ask.dry_run)
+def run_cold_storage_maintenance(core: "MemoryCore", ask: asks.Maintain, caller: Caller) -> Answer:
+    answer = core.maintain(tuple(ask.steps), dry_run=ask.dry_run, report=caller.report, owner=caller.actor)
+    return predecessor.maintained(answer, core.usage())
 
 
 def update(core: "MemoryCore", ask: asks.Update, caller: Caller) -> Answer:
@@ -205,7 +206,7 @@ TOOLS: tuple[ToolSpec, ...] = (
     ),
     ToolSpec(
         name="memorycore_run_cold_storage_maintenance",
-        description="Tidy the store now: retry vectors, check, purge what is due.",
+        description="Tidy the store now, all steps or some: check and repair, merge equals, end what is over, purge.",
         ask=asks.Maintain,
         run=run_cold_storage_maintenance,
         lists=("steps",),
