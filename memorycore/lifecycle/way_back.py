@@ -153,6 +153,8 @@ def _changed(
     if not columns:
         return None
     in_the_way = [number for number, changed in later if changed & columns]
+    if columns == {"trashed_at"} and not in_the_way:  # an undo put it back into the bin, where its time begins anew
+        return None
     return Obstacle(code="changed_since", memory=memory, by=max(in_the_way, default=None))
 
 

@@ -409,3 +409,17 @@ def test_an_undo_whose_process_died_is_withdrawn_or_finished(home: Home, *, reac
         assert row(core, memory_id).content == (short if reached else long)
         assert undo(core, event)["status"] == ("nothing_to_undo" if reached else "undone")
         assert active(core) == {short, long}
+
+
+def test_a_time_in_the_bin_that_began_anew_bars_no_way_back(home: Home, core: MemoryCore) -> None:
+    """Restored, undone; restored, undone a day later: the first undo can be taken back all the same."""
+    memory_id = store(core, SUPERSEDED["cold"][0])["id"]
+    core.forget(memory_id, actor="test")
+    undone: list[int] = []
+    for _ in range(2):
+        core.restore(memory_id, actor="test")
+        assert undo(core, event_of(core, memory_id, "restored"))["status"] == "undone"
+        undone.append(event_of(core, memory_id, "undone"))
+        home.clock.forward(days=1)
+    assert undo(core, undone[0])["status"] == "undone"
+    assert row(core, memory_id).state == "active"

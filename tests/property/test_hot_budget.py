@@ -13,9 +13,11 @@ import sys
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Sequence
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import apsw
 import pytest
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
@@ -50,6 +52,7 @@ SHAPES = (
 MORE = ", and tell the people in the office about it"
 MARKS = ("[recall", "[召回")  # a pointer, or what a host made of one
 ROOMY_BYTES = 24_000  # less than a database needs, more than a hot file and its sidecar
+UNDO_STICKS = timedelta(days=29)
 numbers = st.integers(min_value=0, max_value=59)
 
 
@@ -77,6 +80,8 @@ class HotBudget(RuleBasedStateMachine):
     """One memory with files that are always too small. ``told``: texts that were accepted, or that a host wrote."""
 
     killer: "subprocess.Popen[str]"
+    waits = False
+    """Whether calls are tried that wait seconds for a store that somebody else holds."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -87,6 +92,7 @@ class HotBudget(RuleBasedStateMachine):
         self.doubled: set[str] = set()
         self.dropped: set[str] = set()
         self.stood: dict[str, tuple[str, str]] = {}
+        self.stays: dict[str, datetime] = {}
         self.last_event = 0
         self.model: Moody | None = None
 
@@ -162,7 +168,9 @@ class HotBudget(RuleBasedStateMachine):
         lines = self.core.history(limit=1000, automatic_only=True)["events"]
         moved = [line["event"] for line in lines if line["action"] in {"moved", "trashed"}]
         if moved:
-            self.core.undo(event=moved[number % len(moved)], actor="test")
+            answer = self.core.undo(event=moved[number % len(moved)], actor="test")
+            until = self.home.clock() + UNDO_STICKS
+            self.stays |= {line["id"]: until for line in answer["events"] if line["status"] == "undone"}
 
     @rule(days=st.sampled_from((0.01, 1, 8, 31, 50, -0.02, -3)))
     def time_passes(self, days: float) -> None:
@@ -197,6 +205,27 @@ class HotBudget(RuleBasedStateMachine):
             signal.signal(signal.SIGXFSZ, before)
         self.home.clock.forward(minutes=2)  # who lives and gave up has not ended what it began
 
+    @rule(text=texts, does=st.sampled_from(("recall", "recall", "overflow", "store")))
+    def store_is_held(self, text: str, does: str) -> None:
+        """Somebody else writes into the store and does not end: nothing leaves a file that cannot be written down."""
+        before = [self.entries(target) for target in LIMITS]
+        holder = apsw.Connection(str(self.home.options.data_dir / "memorycore.db"))
+        holder.execute("BEGIN IMMEDIATE")
+        try:
+            if does == "recall" or not self.waits:
+                self.core.recall(text)
+            elif does == "overflow":
+                with contextlib.suppress(MemoryCoreError):
+                    self.core.overflow()
+            else:
+                with contextlib.suppress(MemoryCoreError):
+                    self.core.remember(Draft(content=text, target="memory"), actor="test")
+                    self.told.add(text)
+            assert before == [self.entries(target) for target in LIMITS]
+        finally:
+            holder.execute("ROLLBACK")
+            holder.close()
+
     @rule(text=texts, does=st.sampled_from(("store", "store", "overflow", "recall")), kill_at=st.integers(1, 1_800))
     def somebody_dies(self, text: str, does: str, kill_at: int) -> None:
         now = self.home.clock().isoformat()
@@ -220,7 +249,10 @@ class HotBudget(RuleBasedStateMachine):
         self.core.touch()
         before = {target: self.entries(target) for target in LIMITS}
         runs = self.core.rooms.session_runs()
+        undone = self.undone_and_hot()
         answer = act()
+        left = undone - self.undone_and_hot() - {one.id for one in self.everything() if one.state == "superseded"}
+        assert not left, "an undo sticks"
         for target, marks in self.home.options.thresholds.items():
             entries = self.entries(target)
             assert size(entries) <= max(marks.hard, size(before[target]))
@@ -281,6 +313,12 @@ class HotBudget(RuleBasedStateMachine):
     def entries(self, target: Target) -> list[str]:
         return [entry for entry in self.bytes_of(target).decode("utf-8").split(DELIMITER) if entry]
 
+    def undone_and_hot(self) -> set[str]:
+        """Ids of hot memories whose leaving somebody took back not long ago."""
+        now = self.home.clock()
+        hot = {memory.id for memory in self.everything() if (memory.state, memory.residence) == ("active", "hot")}
+        return {one for one, until in self.stays.items() if until > now and one in hot}
+
     def active(self, entries: Sequence[str]) -> list[str]:
         """Those of them that nobody said anything newer about."""
         active = {memory.content for memory in self.everything() if memory.state == "active"}
@@ -302,12 +340,12 @@ class HotBudget(RuleBasedStateMachine):
         return found
 
 
-def keep_their_promises(lives: int, steps: int, *, shrink: bool) -> None:
+def keep_their_promises(lives: int, steps: int, *, shrink: bool, waits: bool = False) -> None:
     slow = [HealthCheck.too_slow, HealthCheck.data_too_large]
     phases = [Phase.generate, *([Phase.shrink] if shrink else [])]  # it takes minutes to find the shortest such life
     command = [sys.executable, "-m", "tests.crash.budget_rounds"]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, encoding="utf-8") as killer:
-        HotBudget.killer = killer
+        HotBudget.killer, HotBudget.waits = killer, waits
         try:
             run_state_machine_as_test(
                 HotBudget,
@@ -327,4 +365,4 @@ def test_the_hot_files_keep_their_promises_whatever_happens() -> None:
 @pytest.mark.soak
 @pytest.mark.timeout(3600)
 def test_the_hot_files_keep_their_promises_in_a_long_run() -> None:
-    keep_their_promises(lives=400, steps=40, shrink=True)
+    keep_their_promises(lives=400, steps=40, shrink=True, waits=True)
