@@ -1,20 +1,24 @@
-"""A walk over the memories that came in or changed since the last one: how each stands to those that are like it.
+"""A walk over the memories that nobody compared with the others yet: how each stands to those that are like it.
 
-What came in through admission was judged then, with what was there at the time. What came by another door was not, and
-a text that was changed says something else now. The walk only looks; what follows is done by the steps ``conflicts``
-and ``consolidate``, from what it found. Its cost is that of as many look-ups in the indexes as there are memories.
+What came in through admission was judged then, and later ones were judged beside it. What came by another door was not,
+and a text that was changed says something else now. The walk only looks; what follows is done by the steps
+``conflicts`` and ``consolidate``, from what it found. Its cost is that of one look-up in the indexes for each of them.
 """
 
+import json
+import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, cast
 
 from memorycore.core.rooms import Rooms
+from memorycore.core.tidy import JUDGED_WHEN_THEY_CAME
 from memorycore.domain.memory import Memory
 from memorycore.govern.steps.work import Work
 from memorycore.intake import Judged, decide
 from memorycore.search.neighbours import Neighbour, Scouted, neighbours
 from memorycore.store import edges, memories, only_row, pair_finds, progress, vectors
 from memorycore.store.pair_finds import Relation
+from memorycore.store.upkeep import LONGEST_PAUSE_S
 
 if TYPE_CHECKING:
     import apsw
@@ -29,12 +33,12 @@ def walk(rooms: Rooms, work: Work) -> int:
     with rooms.db.read() as c:
         after = int(progress.of(c, namespace, WALKED).value or 0)
         until = int(only_row(c, "newest_change")[0])
-        (total,) = only_row(c, "count_changed", {"namespace": namespace, "after": after, "until": until})
+        where = {"namespace": namespace, "until": until, "judged": json.dumps(sorted(JUDGED_WHEN_THEY_CAME))}
+        (total,) = only_row(c, "count_changed", {**where, "after": after})
     looked_at = 0
     while not (work.dry_run or work.out_of_time()):
         with rooms.db.read() as c:
-            where = {"namespace": namespace, "after": after, "until": until, "limit": BATCH}
-            batch = memories.select(c, "changed_memories", **where)
+            batch = memories.select(c, "changed_memories", **where, after=after, limit=BATCH)
         found = _look(rooms, batch)
         after = batch[-1].change_seq if len(batch) == BATCH else until
         with work.batch() as c:
@@ -54,6 +58,7 @@ def _look(rooms: Rooms, batch: Sequence[Memory]) -> list[tuple[Memory, Judged, R
     found: list[tuple[Memory, Judged, Relation]] = []
     with rooms.db.read() as c:
         for memory in batch:
+            began_s = time.monotonic()
             joined = {
                 edge.src if edge.dst == memory.id else edge.dst for edge in edges.of(c, memory.id, rooms.namespaces)
             }
@@ -62,6 +67,8 @@ def _look(rooms: Rooms, batch: Sequence[Memory]) -> list[tuple[Memory, Judged, R
             # A later one that changed later has its own turn in this walk.
             for newer, older in _pairs(memory, near):
                 found += _verdicts(c, rooms, newer, older)
+            # Judging is all processor: whoever asks in the same process gets as much of it as this.
+            time.sleep(min(time.monotonic() - began_s, LONGEST_PAUSE_S))
     return found
 
 

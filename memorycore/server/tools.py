@@ -206,7 +206,7 @@ TOOLS: tuple[ToolSpec, ...] = (
     ),
     ToolSpec(
         name="memorycore_run_cold_storage_maintenance",
-        description="Tidy the store now, all steps or some: check and repair, merge equals, end what is over, purge.",
+        description="Tidy the store now: repair, merge equals, purge what is due.",
         ask=asks.Maintain,
         run=run_cold_storage_maintenance,
         lists=("steps",),

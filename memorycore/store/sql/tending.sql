@@ -38,11 +38,13 @@ GROUP BY norm_hash, scope, session_id HAVING count(*) > 1;
 SELECT m.*, (SELECT json_group_array(ref) FROM memory_ref WHERE memory_seq = m.seq) AS refs
 FROM memory m
 WHERE m.change_seq > :after AND m.change_seq <= :until AND +m.namespace = :namespace AND +m.state = 'active'
+  AND NOT (m.version = 1 AND m.origin IN (SELECT value FROM json_each(:judged)))
 ORDER BY m.change_seq LIMIT :limit;
 
 -- name: count_changed
 SELECT count(*) FROM memory m
-WHERE m.change_seq > :after AND m.change_seq <= :until AND +m.namespace = :namespace AND +m.state = 'active';
+WHERE m.change_seq > :after AND m.change_seq <= :until AND +m.namespace = :namespace AND +m.state = 'active'
+  AND NOT (m.version = 1 AND m.origin IN (SELECT value FROM json_each(:judged)));
 
 -- name: put_pair_found
 INSERT INTO pair_found (new_seq, old_seq, namespace, relation, new_hash, old_hash, evidence)
