@@ -51,6 +51,9 @@ DECLARED: Mapping[str, Metric] = {
     "memorycore_clients_open": Metric(
         kind="gauge", help="Clients that are connected now, by the way they came.", labels=("via",)
     ),
+    "memorycore_steps_total": Metric(
+        kind="counter", help="Runs of maintenance steps, by how they ended.", labels=("step", "outcome")
+    ),
     "memorycore_memories": Metric(kind="gauge", help="Memories in use, by tier.", labels=("tier",)),
     "memorycore_memories_in_bin": Metric(kind="gauge", help="Memories in the recycle bin."),
     "memorycore_hot_file_characters": Metric(kind="gauge", help="Length of a prompt file.", labels=("target",)),

@@ -24,13 +24,14 @@ from memorycore.server.life import END_WITHIN_S, end_hard_in
 if TYPE_CHECKING:
     from memorycore.daemon.schedule import Schedule
     from memorycore.server.desk import Desk
+    from memorycore.server.sessions import Hall
     from memorycore.settings import Settings
     from memorycore.web import State
 
 _log = logging.getLogger(__name__)
 HOST = "127.0.0.1"
-CLOSE_GRACE_S = 0.6
 LAST_ANSWERS_S = 0.5
+CLOSE_GRACE_S = 0.4
 LOOK_AROUND_S = 1.0
 LOADED_EARLY = (  # what takes a second to import
     "apscheduler.schedulers.background",
@@ -132,17 +133,25 @@ async def _lead(settings: "Settings", asked: Asked, me: Leader) -> None:
             while not service.started:  # noqa: ASYNC110 - uvicorn has no event for it
                 await anyio.sleep(0.01)
             tasks.start_soon(anyio.to_thread.run_sync, _begin, schedule, desk)
-            tasks.start_soon(_watch, here, me, _idle_limit(asked, state), end)
+            tasks.start_soon(_watch, hall, me, _idle_limit(asked, state), end)
             await over.wait()
-            # Clients go elsewhere from here on; those that wait for an answer still get it.
-            endpoint.remove(settings.data_dir, me.pid)
-            schedule.stop()
-            service.should_exit = True
-            await sessions.close(hall, within_s=LAST_ANSWERS_S)
-            await anyio.to_thread.run_sync(lambda: desk.close(grace_s=CLOSE_GRACE_S))
+            await _finish(hall, schedule, service)
             with anyio.move_on_after(LAST_ANSWERS_S):
                 await served.wait()
             tasks.cancel_scope.cancel()
+
+
+async def _finish(hall: "Hall", schedule: "Schedule", service: Any) -> None:
+    """Clients go elsewhere from here on; those that wait for an answer still get it."""
+    import anyio
+
+    from memorycore.server import sessions
+
+    endpoint.remove(hall.endpoint.data_dir, hall.endpoint.pid)
+    schedule.stop()
+    service.should_exit = True
+    await sessions.close(hall, within_s=LAST_ANSWERS_S)
+    await anyio.to_thread.run_sync(lambda: hall.desk.close(grace_s=CLOSE_GRACE_S))
 
 
 def _idle_limit(asked: Asked, state: "State") -> Callable[[], bool]:
@@ -150,7 +159,7 @@ def _idle_limit(asked: Asked, state: "State") -> Callable[[], bool]:
     return (lambda: False) if limit is None else (lambda: state.clients.idle_s() >= limit)
 
 
-async def _watch(here: Endpoint, me: Leader, is_idle: Callable[[], bool], end: Callable[[str], None]) -> None:
+async def _watch(hall: "Hall", me: Leader, is_idle: Callable[[], bool], end: Callable[[str], None]) -> None:
     """Write the endpoint file, put it back when somebody took it away, and see when it is time to end.
 
     Without the lock file that we hold, another process could lead beside us: then, and when the directory is gone, we
@@ -158,7 +167,8 @@ async def _watch(here: Endpoint, me: Leader, is_idle: Callable[[], bool], end: C
     """
     import anyio
 
-    while True:
+    here = hall.endpoint
+    while not hall.closing.is_set():
         if not leader.still_leads(Path(here.data_dir), me):
             end("the lock is gone")
             return

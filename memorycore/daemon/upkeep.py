@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from memorycore import metrics
 from memorycore.errors import MemoryCoreError
 
 if TYPE_CHECKING:
@@ -36,6 +37,7 @@ def run(desk: "Desk", owner: str, step: str) -> None:
         _log.warning("step %s could not run: %s", step, error.code)
         return
     for one in done["steps"]:
+        metrics.add("memorycore_steps_total", step=step, outcome=str(one["outcome"]))
         _log.info("step %s: %s", step, one["outcome"], extra={"facts": {"step": step, "seconds": one.get("seconds")}})
 
 

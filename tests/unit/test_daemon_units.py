@@ -28,7 +28,8 @@ def test_systemd_understands_the_unit(tmp_path: Path) -> None:
     file.write_text(made.content, encoding="utf-8")
     done = subprocess.run(
         ["systemd-analyze", "verify", "--user", "--man=no", str(file)],
-        env={"XDG_RUNTIME_DIR": str(tmp_path), "PATH": "/usr/bin:/bin"}, capture_output=True, encoding="utf-8", check=False,
+        env={"XDG_RUNTIME_DIR": str(tmp_path), "PATH": "/usr/bin:/bin"},
+        capture_output=True, encoding="utf-8", check=False,
     )  # fmt: skip
     assert "memorycore.service" not in done.stderr, done.stderr
 
