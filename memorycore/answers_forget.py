@@ -49,6 +49,13 @@ class Holding(TypedDict):
     state: str
 
 
+class RemoteCopy(TypedDict):
+    """A copy at a service that could not be reached: its address, and the id there."""
+
+    store: str
+    id: str
+
+
 class Searched(TypedDict):
     files: int
     bytes: int
@@ -60,7 +67,8 @@ class Erased(TypedDict):
     ``pending``: it is out of every answer, but something still keeps it on the disk; ``finish`` is the command to
     repeat then. ``items`` stand in a dry run only. ``removed`` counts what went, by place. ``also``: rows out of use
     that had the same text. ``remaining`` and ``unread``: files that still hold it, or could not be looked into.
-    ``held_by``: memories that keep the text for themselves; ``elsewhere`` counts those of other namespaces.
+    ``remote``: copies in the cold store elsewhere. ``held_by``: memories that keep the text for themselves;
+    ``elsewhere`` counts those of other namespaces.
     """
 
     status: Literal["erased", "pending", "candidates", "nothing"]
@@ -73,6 +81,7 @@ class Erased(TypedDict):
     searched: NotRequired[Searched]
     remaining: NotRequired[list[Remaining]]
     unread: NotRequired[list[str]]
+    remote: NotRequired[list[RemoteCopy]]
     held_by: NotRequired[list[Holding]]
     elsewhere: NotRequired[int]
     reasons: NotRequired[list[str]]

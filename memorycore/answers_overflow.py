@@ -35,7 +35,8 @@ class OverflowRun(TypedDict):
     ``stub_gc``: pointers that went · ``retyped``: old records that had been rules · ``deleted``: went to the bin ·
     ``merged``: entries that say the same as another · ``compressed``: said in fewer words by a language model, not
     taken at its word ``compress_refused`` times; a server asks it later, in the background. ``deferred``: would
-    leave, but a session holds the file. ``next_write``, ``later`` and ``note`` stand in a preview only.
+    leave, but a session holds the file. ``unconfirmed``: stay until the cold store elsewhere has a copy.
+    ``next_write``, ``later`` and ``note`` stand in a preview only.
     """
 
     target: str
@@ -59,6 +60,7 @@ class OverflowRun(TypedDict):
     errors: int
     entries: list[Left]
     deferred: NotRequired[list[Left]]
+    unconfirmed: NotRequired[int]
     diff: NotRequired[str]
     next_write: NotRequired[NextWrite]
     later: NotRequired[list[Later]]

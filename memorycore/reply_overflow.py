@@ -29,7 +29,8 @@ class Run:
 
     ``found``: its entries before, ``entries``: those that the plan is about. ``merged``: what left for another entry,
     and that one. ``shortened``: memories before and after, where a language model said them in fewer words;
-    ``refused``: how often it was not taken at its word; ``usage``: of the file after that.
+    ``refused``: how often it was not taken at its word; ``usage``: of the file after that. ``unconfirmed``: entries
+    that stay since the cold store elsewhere has no copy of them yet.
     """
 
     tier: HotTier
@@ -43,6 +44,7 @@ class Run:
     refused: int = 0
     usage: str = ""
     errors: int = 0
+    unconfirmed: int = 0
     problem: HotFileError | None = None
 
 
@@ -60,9 +62,14 @@ def overflown(
     }
     if scanned.threshold is not None:
         answer["threshold"] = round(scanned.threshold, 4)
+    notes: list[str] = []
     if any("deferred" in run for run in answer["runs"]):
         minutes = f"{options.budget.session_idle_minutes:g}"
-        answer["note"] = messages.text("overflow.note_deferred", options.language, minutes=minutes)
+        notes.append(messages.text("overflow.note_deferred", options.language, minutes=minutes))
+    if count := sum(run.unconfirmed for run in runs):
+        notes.append(messages.text("overflow.note_unconfirmed", options.language, count=count))
+    if notes:
+        answer["note"] = " ".join(notes)
     return answer
 
 
@@ -111,6 +118,8 @@ def run_over(run: Run, language: Language, *, dry_run: bool) -> OverflowRun:
         "errors": run.errors + (len(run.done.kept) if run.done else 0) + (run.problem is not None),
         "entries": [*merged, *(left(move, language) for move in moves), *shorter],
     }
+    if run.unconfirmed:
+        answer["unconfirmed"] = run.unconfirmed
     if run.refused:
         answer["compress_refused"] = run.refused
     if planned.deferred:

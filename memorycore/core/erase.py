@@ -29,7 +29,7 @@ from memorycore.lifecycle import erasure as transition
 from memorycore.lifecycle import hot, retire, turn
 from memorycore.lifecycle.rows import Cause
 from memorycore.lifecycle.turn import in_turn
-from memorycore.store import edges, erasure, queries, traces
+from memorycore.store import edges, erasure, queries, remote, traces
 from memorycore.store.erasure import ERASED, Doomed
 from memorycore.store.traces import Trace
 
@@ -138,13 +138,24 @@ def _erase(rooms: Rooms, roots: Sequence[Memory], actor: str) -> answers_forget.
     removed |= _scrub_files(rooms, doomed)
     removed |= _scrub_copies(rooms, doomed)
     removed["questions"] = _forget_questions(rooms, doomed)
+    unknown = rooms.remote.post.look_for(doomed.memories) if rooms.remote else frozenset[str]()
     removed["history_of_others"] = _wipe(rooms, doomed, rooms.cause(actor, "user"))
     with rooms.db.read() as c:
         left = erasure.traces_of(c, doomed)
     _let_go(rooms)
     done = Outcome(roots=tuple(roots), doomed=doomed, removed={**doomed.counts, **removed})
     done.remark = "" if doomed.passages else "too_short"
+    done.copies, done.copies_unknown = _withdraw(rooms, doomed), len(unknown)
     return _verify(rooms, done, left)
+
+
+def _withdraw(rooms: Rooms, doomed: Doomed) -> list[tuple[str, str]]:
+    """Have the copies in the cold store elsewhere forgotten; (service, id there) of those that are still there."""
+    ids = [memory.id for memory in doomed.memories]
+    if rooms.remote:
+        rooms.remote.post.withdraw(ids)
+    with rooms.db.read() as c:
+        return remote.copies_left(c, rooms.options.namespace, ids)
 
 
 def _unfold(rooms: Rooms, doomed: Doomed, actor: str) -> None:
@@ -253,6 +264,7 @@ def _finish(rooms: Rooms, memory: Memory, given: str) -> answers_forget.Erased:
         erasure.note_pending(c)
         left = erasure.traces_of(c, doomed)
     done = Outcome(roots=(memory,), doomed=doomed, removed=removed, remark="" if texts else "text_unknown")
+    done.copies = _withdraw(rooms, doomed)
     return _verify(rooms, done, left)
 
 

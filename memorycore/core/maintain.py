@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from memorycore import answers
 from memorycore.core import consolidate, overflow
 from memorycore.core.rooms import Rooms
-from memorycore.domain.memory import Memory
+from memorycore.domain.memory import Memory, format_time
 from memorycore.errors import HotFileError
 from memorycore.govern import maintenance, purge, question_log
 from memorycore.govern.maintenance import Order
@@ -19,10 +19,12 @@ from memorycore.govern.steps.work import Report, Step, Work
 from memorycore.lifecycle import retire
 from memorycore.lifecycle.retire import Leaving
 from memorycore.lifecycle.rows import Cause
-from memorycore.store import intents, step_runs
+from memorycore.store import intents, jobs, step_runs
+from memorycore.store.remote import REMOTE
 from memorycore.store.step_runs import WHOLE_STORE, StepRun
 
 ACTOR = "maintenance"
+REMOTE_S = 60.0
 
 
 def maintain(
@@ -64,6 +66,37 @@ def due_steps(rooms: Rooms, now: datetime) -> list[str]:
     return maintenance.due(runs(rooms, now), rooms.options.maintenance, now)
 
 
+def schedule(rooms: Rooms, now: datetime) -> list[answers.Scheduled]:
+    """Every step with its pace, its last run and its next one, in the order in which they run."""
+    care, known = rooms.options.maintenance, runs(rooms, now)
+    due = maintenance.due(known, care, now)
+    told: list[answers.Scheduled] = []
+    for name, spec in STEPS.items():
+        pace = care.every.get(name, spec.every)
+        every = care.cron.get(name) or ("off" if pace is None else in_words(pace))
+        one: answers.Scheduled = {"step": name, "every": every, "light": spec.light, "due": name in due}
+        ran = known.get(name)
+        if ran is not None and (last := format_time(ran.ended_at)):
+            one |= {"last": last, "outcome": ran.outcome, "result": dict(ran.result)}
+        if ran is not None and ran.held_by:
+            one["held_by"] = ran.held_by
+        if name in due:
+            one["next"] = format_time(now) or ""
+        elif ran is not None and pace is not None and name not in care.cron and (soon := format_time(ran.next_due)):
+            one["next"] = soon
+        told.append(one)
+    return told
+
+
+def in_words(pace: timedelta) -> str:
+    """``5m``, ``6h``, ``1d``, as settings have it."""
+    seconds = int(pace.total_seconds())
+    for unit, length in (("d", 86_400), ("h", 3_600), ("m", 60)):
+        if seconds % length == 0:
+            return f"{seconds // length}{unit}"
+    return f"{seconds}s"
+
+
 def catch_up(rooms: Rooms, *, light: bool = True, budget_s: float = 2.0, owner: str = "") -> list[str]:
     """Run what is due, or only what is light, for a moment; the steps that ran. What is left over stays due."""
     ends_at_s = time.monotonic() + budget_s
@@ -103,6 +136,7 @@ def _steps(rooms: Rooms) -> Mapping[str, Step]:
         "consolidate": lambda work: _told(consolidate.consolidate(rooms, work, cause := _cause(rooms, "same")), cause),
         "purge": lambda work: _purge(rooms, work),
         "capacity": lambda work: capacity.capacity(work, own, care),
+        "remote": lambda work: _remote(rooms, work),
         "questions": lambda work: question_log.keep(db, options, work.clock(), dry_run=work.dry_run),
         "uses": upkeep_steps.uses,
         "compact": upkeep_steps.compact,
@@ -136,7 +170,24 @@ def _reconcile(rooms: Rooms, work: Work) -> dict[str, object]:
 def _overflow(rooms: Rooms, work: Work) -> dict[str, object]:
     work.check()
     done = overflow.overflow(rooms, dry_run=work.dry_run)
-    return {"runs": len(done["runs"])}
+    return {"left": sum(run["overflowed"] for run in done["runs"])}
+
+
+def _remote(rooms: Rooms, work: Work) -> dict[str, object]:
+    """Bring the service that has copies up to date; where none is in use there is nothing to do."""
+    if rooms.remote is None:
+        return {}
+    found: dict[str, object] = {}
+    if not work.dry_run:
+        work.check()
+        rooms.remote.post.owe_missing()
+        remaining = None if work.ends_at_s is None else work.ends_at_s - time.monotonic()
+        done = rooms.remote.deliver(limit_s=REMOTE_S if remaining is None else max(0.1, remaining))
+        work.partial = done.left
+        found = {"delivered": done.done, "refused": done.refused}
+    with rooms.db.read() as c:
+        waiting = jobs.counts(c, (rooms.options.namespace,)).get(REMOTE, jobs.Counted()).waiting
+    return {**found, "waiting": waiting}
 
 
 def _purge(rooms: Rooms, work: Work) -> dict[str, object]:

@@ -13,6 +13,7 @@ from datetime import timedelta
 
 from memorycore import answers_overflow, reply_overflow
 from memorycore.core import model_rounds
+from memorycore.core.remote import ROUND_S, SOON_S
 from memorycore.core.rooms import Rooms
 from memorycore.core.tidy import Merged, merge_alike
 from memorycore.domain.memory import Memory, Target
@@ -30,6 +31,7 @@ from memorycore.lifecycle.rows import Cause
 from memorycore.store import sessions
 
 ACTOR = "overflow"
+FOLDED = "pointer_folded"
 SCAN_S = 5.0  # nobody waits for it but who asked for a run
 SCAN_AT_END_S = 0.2
 TEND_EVERY_S = 600.0
@@ -70,7 +72,7 @@ def _tend(rooms: Rooms, tier: HotTier) -> None:
     contents = tier.look()
     if not contents.exists or size(contents.entries) <= rooms.options.thresholds[tier.target].soft:
         return
-    planned = plan(_entries(rooms, tier), ground_of(rooms, tier))
+    planned, _ = _with_copies(rooms, plan(_entries(rooms, tier), ground_of(rooms, tier)), limit_s=ROUND_S)
     _act(rooms, tier, planned, replace(rooms.cause(ACTOR, "overflow"), automatic=True))
 
 
@@ -91,7 +93,7 @@ def room_for(rooms: Rooms, target: Target, coming: Sequence[Memory]) -> Room:
     now = rooms.clock()
     with rooms.db.read() as c:
         entries = entries_of(c, tier, tier.document().entries, rooms.options, now)
-    planned = plan(entries, ground_of(rooms, tier, coming))
+    planned, _ = _with_copies(rooms, plan(entries, ground_of(rooms, tier, coming)), limit_s=SOON_S)
     return Room(leaving=tuple(map(leaving, planned.moves)), fold=planned.fold, fits=planned.fits)
 
 
@@ -128,15 +130,35 @@ def _run(rooms: Rooms, tier: HotTier, cause: Cause, *, dry_run: bool) -> reply_o
         found = _entries(rooms, tier)
         merged = merge_alike(rooms, tier, ground, cause, dry_run=dry_run)
         entries = _without(found, merged) if dry_run else _entries(rooms, tier)
-        planned = plan(entries, ground)
+        planned, unconfirmed = plan(entries, ground), 0
+        if not dry_run:
+            planned, unconfirmed = _with_copies(rooms, planned, limit_s=ROUND_S)
         done = None if dry_run else _act(rooms, tier, planned, cause)
     except HotFileError as error:
         return reply_overflow.Run(tier=tier, problem=error)
     return reply_overflow.Run(
         tier=tier, found=found, entries=entries, plan=planned,
         merged=[(one.gone, one.kept, one.relation) for one in merged], done=done, run=cause.run,
-        errors=0 if done is None else _unverified(rooms, tier, planned, done),
+        errors=0 if done is None else _unverified(rooms, tier, planned, done), unconfirmed=unconfirmed,
     )  # fmt: skip
+
+
+def _with_copies(rooms: Rooms, planned: Plan, *, limit_s: float) -> tuple[Plan, int]:
+    """The plan without entries of which the cold store elsewhere has no copy yet, and how many these are.
+
+    Under hard pressure the row here is the copy, and the service is owed its own.
+    """
+    if rooms.remote is None or planned.pressure == "hard":
+        return planned, 0
+    going = [move.entry.memory for move in planned.moves if move.how != "bin" and move.entry.memory is not None]
+    confirmed = rooms.remote.confirm(going, limit_s=limit_s)
+    missing = {memory.id for memory in going} - confirmed
+    if not missing:
+        return planned, 0
+    moves = [move for move in planned.moves if move.entry.memory is None or move.entry.memory.id not in missing]
+    # The one line for many pointers names all of them: it is not written while one of them stays.
+    moves = [move for move in moves if move.reason != FOLDED]
+    return replace(planned, moves=tuple(moves), fold=None), len(missing)
 
 
 def _entries(rooms: Rooms, tier: HotTier) -> list[Entry]:

@@ -16,7 +16,8 @@ class Outcome:
     """How far an erasure came.
 
     ``kept_by``: a code that says who keeps the text on the disk; empty when nobody does. ``remark``: a code that says
-    why the files were not searched for the text.
+    why the files were not searched for the text. ``copies``: (service, id there) of copies elsewhere that could not be
+    reached; ``copies_unknown``: how many texts a service may have of which it never said so.
     """
 
     roots: tuple[Memory, ...]
@@ -24,6 +25,8 @@ class Outcome:
     removed: dict[str, int] = field(default_factory=dict[str, int])
     kept_by: str = ""
     remark: str = ""
+    copies: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
+    copies_unknown: int = 0
     searched: Searched | None = None
     trial: bool = False
 
@@ -61,7 +64,7 @@ def of(done: Outcome, *, ours: frozenset[Path], options: CoreOptions) -> answers
     found = done.searched.found if done.searched else ()
     in_ours = any(path in ours for path, _ in found)
     answer = _told(done, options)
-    answer["erased"] = not done.kept_by and not in_ours
+    answer["erased"] = not done.kept_by and not in_ours and not done.copies
     answer["status"] = "erased" if answer["erased"] else "pending"
     if not answer["erased"]:
         answer["finish"] = f"memorycore forget {done.roots[0].id} --erase"
@@ -87,6 +90,8 @@ def _told(done: Outcome, options: CoreOptions) -> answers_forget.Erased:
         answer["held_by"] = [answers_forget.Holding(id=one.id, state=one.state) for one in doomed.holders]
     if doomed.elsewhere:
         answer["elsewhere"] = doomed.elsewhere
+    if done.copies:
+        answer["remote"] = [answers_forget.RemoteCopy(store=store, id=external) for store, external in done.copies]
     answer["reasons"] = [messages.reason(code, options.language, **facts) for code, facts in _remarks(done)]
     return answer
 
@@ -99,6 +104,10 @@ def _remarks(done: Outcome) -> Iterator[tuple[str, dict[str, object]]]:
         yield "held_by_others", {"count": len(doomed.holders)}
     if doomed.elsewhere:
         yield "held_elsewhere", {"count": doomed.elsewhere}
+    if done.copies:
+        yield "remote_copy_left", {"count": len(done.copies), "url": done.copies[0][0]}
+    if done.copies_unknown:
+        yield "remote_copy_unknown", {"count": done.copies_unknown}
     if done.remark:
         yield done.remark, {}
     if not done.trial and done.searched and done.searched.found:

@@ -4,6 +4,7 @@ Nothing here fails for the service being away: what it is owed waits in the stor
 """
 
 import threading
+import time
 from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -30,7 +31,6 @@ PREFIX = "remote:"
 SOON_S = 2.0  # so long a change waits for the service before it is answered
 RECALL_S = 5.0
 ROUND_S = 30.0
-CONFIRM_S = 5.0
 RANK_BASE = 60  # as in the fusion of our own channels: a first place does not outweigh everything else
 LATER = "remote"  # in `pending`: the service does not know it yet
 UNREACHABLE = "remote_unreachable"
@@ -92,14 +92,14 @@ class Remote:
                 self.post.note_recall(failure if isinstance(failure, RemoteUnreachable) else None)
         return None if asked.failure else asked.hits
 
-    def confirm(self, items: Sequence[Memory], *, limit_s: float = CONFIRM_S) -> frozenset[str]:
-        """Those of which the service now has a copy that was read back."""
-        confirmed = set[str]()
-        if self.post.is_resting():
-            return frozenset()
+    def confirm(self, items: Sequence[Memory], *, limit_s: float) -> frozenset[str]:
+        """Those of which the service has a copy by now that was read back, or need not have one."""
+        confirmed = {memory.id for memory in items if not remote.is_wanted(memory)}
+        ends_at = time.monotonic() + limit_s
         with suppress(RemoteUnreachable):
-            for memory in items:
-                if not remote.is_wanted(memory) or self.post.bring_hot(memory, limit_s=min(limit_s, self.timeout_s)):
+            for memory in items if not self.post.is_resting() else ():
+                remaining = ends_at - time.monotonic()
+                if remaining > 0 and memory.id not in confirmed and self.post.bring_hot(memory, limit_s=remaining):
                     confirmed.add(memory.id)
         return frozenset(confirmed)
 

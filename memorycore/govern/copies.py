@@ -9,6 +9,7 @@ import logging
 import time
 from collections import deque
 from collections.abc import Callable, Collection, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -60,6 +61,11 @@ class Post:
         if known is None or known.name != self.name:
             with self.db.write() as c:
                 remote.follow(c, self.namespace, self.name, self._now_ms())
+
+    def owe_missing(self) -> None:
+        """Queue what is cold and has neither a copy nor a job."""
+        with self.db.write() as c:
+            remote.owe_missing(c, self.namespace, self.name)
 
     def is_resting(self) -> bool:
         """Whether the service was away, and it is not time yet to try again."""
@@ -133,20 +139,35 @@ class Post:
             raise NotFound(id=memory.id)
         return known
 
-    def look_for(self, items: Sequence[Memory], *, limit_s: float) -> bool:
-        """Find copies of texts that may have been given without an answer, as long as their text is known here.
+    def look_for(self, items: Sequence[Memory]) -> frozenset[str]:
+        """Find every copy of texts that may have been given without an answer, as long as the texts are known here.
 
         Returns:
-            False where the service could not be asked.
+            The ids of those that may have a copy of which nobody knows.
         """
-        for memory in items:
-            if not memory.content:
-                continue
-            try:
-                self._look(memory, limit_s, every=True)
-            except (RemoteUnreachable, RemoteRefused):
-                return False
-        return True
+        with self.db.read() as c:
+            open_ids = remote.perhaps_sent(c, self.namespace, [memory.id for memory in items])
+        unknown = set(open_ids)
+        with suppress(RemoteUnreachable, RemoteRefused):
+            for memory in items:
+                if memory.id in open_ids:
+                    self._look(memory, self.timeout_s, every=True)
+                    unknown.discard(memory.id)
+        return frozenset(unknown)
+
+    def withdraw(self, ids: Sequence[str]) -> None:
+        """Have the copies of memories forgotten now; what cannot be reached is still owed.
+
+        Whether anything is left is seen from the copies that are still known.
+        """
+        with suppress(RemoteUnreachable, RemoteRefused):
+            for memory_id in ids:
+                with self.db.read() as c:
+                    memory = memories.by_id(c, memory_id, (self.namespace,))
+                    held = [] if memory is None else self._copies(c, memory)
+                for copy in held:
+                    if memory is not None:
+                        self._let_go(memory, copy, self.timeout_s)
 
     def _claim(self) -> list[Job]:
         now = self.clock()

@@ -55,6 +55,11 @@ def followed(c: apsw.Connection, namespace: str) -> Followed | None:
 def follow(c: apsw.Connection, namespace: str, name: str, now_ms: int) -> None:
     """From now on this service is owed what is cold, and what is cold already too."""
     c.execute(sql["follow_remote"], {"namespace": namespace, "name": name, "now": now_ms})
+    owe_missing(c, namespace, name)
+
+
+def owe_missing(c: apsw.Connection, namespace: str, name: str) -> None:
+    """Owe the service what it has no copy of and nobody has queued, as after an older database was brought back."""
     c.execute(sql["owe_everything"], {"namespace": namespace, "store": name})
 
 

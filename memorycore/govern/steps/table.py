@@ -36,6 +36,7 @@ _SPECS = (
     StepSpec(name="consolidate", every=timedelta(hours=12)),
     StepSpec(name="purge", every=timedelta(hours=12), light=True),
     StepSpec(name="capacity", every=timedelta(minutes=5), light=True),
+    StepSpec(name="remote", every=timedelta(minutes=5), light=True),
     StepSpec(name="questions", every=timedelta(days=1), light=True),
     StepSpec(name="uses", every=timedelta(hours=6), light=True, whole_store=True),
     StepSpec(name="compact", every=timedelta(days=1), whole_store=True),
