@@ -6,6 +6,7 @@ import unicodedata
 from collections.abc import Iterator
 from functools import cache
 from importlib.resources import files
+from operator import add
 
 # Scripts that are written without blanks between words: runs of them become bigrams.
 _CJK = (
@@ -122,6 +123,8 @@ def query_tokens(text: str, *, singles: bool = False) -> list[str]:
 
     CJK runs become bigrams; a run of one character, or ``singles``, gives single characters.
     """
+    if text.isascii():
+        return list(dict.fromkeys(_WORD_OR_CJK_RUN.findall(text.lower())))
     return list(dict.fromkeys(_tokens(text, singles=singles)))
 
 
@@ -132,8 +135,7 @@ def _tokens(text: str, *, singles: bool) -> Iterator[str]:
             continue
         if singles or len(run) == 1:
             yield from run
-        for start in range(len(run) - 1):
-            yield run[start : start + 2]
+        yield from map(add, run, run[1:])
 
 
 _SCRIPTS = (

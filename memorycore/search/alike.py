@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 from memorycore.search.vectors import residuals
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from memorycore.domain.scoring import Floats
     from memorycore.embed import Calibration
 
@@ -29,9 +31,11 @@ def likeness_of_parts(cosines: Floats, calibration: Calibration) -> float:
             well each part finds its like in the other text, the worse side of the two.
         calibration: The constants of the model.
     """
-    span = max(calibration.equal - calibration.unrelated, _SMALLEST)
-    if cosines.size == 1:  # as of nearly all; this runs for dozens of memories with each text
-        cosine = float(cosines[0, 0])
-    else:
-        cosine = min(float(cosines.max(axis=1).mean()), float(cosines.max(axis=0).mean()))
-    return round(min(1.0, max(0.0, (cosine - calibration.unrelated) / span)), 4)
+    cosine = min(float(cosines.max(axis=1).mean()), float(cosines.max(axis=0).mean()))
+    return likeness_of_cosines([cosine], calibration)[0]
+
+
+def likeness_of_cosines(cosines: Sequence[float], calibration: Calibration) -> list[float]:
+    """As ``likeness_of_parts`` for texts of one part, many at once."""
+    span, unrelated = max(calibration.equal - calibration.unrelated, _SMALLEST), calibration.unrelated
+    return [round(min(1.0, max(0.0, (cosine - unrelated) / span)), 4) for cosine in cosines]

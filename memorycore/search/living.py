@@ -59,6 +59,14 @@ class LivingIndex:
             self._past.follow(c)
             yield self._past
 
+    @contextmanager
+    def vectors(self, c: apsw.Connection, fingerprint_id: int, calibration: Calibration) -> Generator[Matrix]:
+        """The vectors as they stand in the snapshot of ``c``; columns that nobody asks for do not follow."""
+        with self._lock:
+            matrix = self.matrix(c, fingerprint_id, calibration)
+            matrix.follow(c)
+            yield matrix
+
     def matrix(self, c: apsw.Connection, fingerprint_id: int, calibration: Calibration) -> Matrix:
         """The vectors of this fingerprint, inside ``current``; all are read when the model has changed."""
         if self._matrix is None or self._matrix.fingerprint_id != fingerprint_id:

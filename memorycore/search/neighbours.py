@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Literal
 
 from memorycore.domain.text import query_tokens
 from memorycore.search import vector_index
-from memorycore.search.alike import likeness_of_parts, residuals_of
+from memorycore.search.alike import likeness_of_cosines, likeness_of_parts, residuals_of
 from memorycore.search.vectors import Matrix, residuals
 from memorycore.search.words import stems_of
 from memorycore.store import memories
@@ -135,8 +135,7 @@ class Scout:
         fingerprint, known, calibration = space
         moved = {text: residuals_of(text, found, calibration) for text, found in parts.items()}
         if self._index is not None:
-            with self._index.current(c):
-                matrix = self._index.matrix(c, known, calibration)
+            with self._index.vectors(c, known, calibration) as matrix:
                 return matrix.since, _nearest_in(matrix, moved, namespace)
         with self._lock:
             if self._held is None or self._held.fingerprint_id != known:
@@ -177,13 +176,14 @@ def neighbours(
     if len(found) < MOST_NEIGHBOURS and len(active) + len(binned) > LOOKED_AT:  # others hold them: look further down
         found = _comparable(c, memory, [*active, *telling, *binned, *by_meaning])
     alike = _likeness(c, memory.content, found, scouted)
-    shared = {seq: _shared(words, text) for seq, (text, _) in found.items()}
+    common = {seq: words.weights.keys() & _stems_in(text) for seq, (text, _) in found.items()}
+    shared = {seq: _shared(words, common[seq], found[seq][0]) for seq in found}
     ways: dict[int, Way] = {seq: way for seq in found if (way := _way(shared[seq], alike.get(seq))) is not None}
     near = sorted(ways, key=lambda seq: (-_nearness(shared[seq], alike.get(seq)), -seq))
     only_alike = [seq for seq in near if ways[seq] == "meaning"][MOST_BY_MEANING:]
     near = [seq for seq in near if seq not in only_alike]
     in_use = [seq for seq in near if found[seq][1]]
-    taken = _of_both(in_use, sorted(in_use, key=lambda seq: _telling(words, found[seq][0]), reverse=True), limit)
+    taken = _of_both(in_use, sorted(in_use, key=lambda seq: _telling(words, common[seq]), reverse=True), limit)
     chosen = [seq for seq in in_use if seq in taken] + [seq for seq in near if not found[seq][1]][:archived]
     rows = memories.by_seq(c, chosen, (memory.namespace,))
     return [
@@ -263,7 +263,7 @@ def _stem(token: str) -> str:
 @lru_cache(maxsize=2_048)
 def _stems_in(text: str) -> frozenset[str]:
     """What one text shares with the next ones that are stored is much the same."""
-    return frozenset(_stem(token) for token in query_tokens(text)[:MOST_WORDS])
+    return frozenset(map(_stem, query_tokens(text)[:MOST_WORDS]))
 
 
 def _places(c: apsw.Connection, words: _Words, name: str) -> list[tuple[str | None, float]]:
@@ -287,22 +287,19 @@ def _by_words(places: Sequence[tuple[str | None, float]]) -> tuple[list[int], li
     return seqs[most[:MOST_LOOKED_AT]].tolist(), seqs[telling[:TELLING_LOOKED_AT]].tolist()
 
 
-def _shared(words: _Words, text: str) -> float:
+def _shared(words: _Words, common: set[str], text: str) -> float:
     """Cosine of two texts over their words, each weighted by its rarity; a word of the other text only has the mean."""
-    own = words.weights
-    if not own:
+    if not common:
         return 0.0
-    other = _stems_in(text)
-    common = own.keys() & other
-    both = sum(own[token] for token in common)
-    of_other = both + words.total / len(own) * (len(other) - len(common))
+    both = sum(words.weights[token] for token in common)
+    of_other = both + words.total / len(words.weights) * (len(_stems_in(text)) - len(common))
     return both / math.sqrt(words.total * of_other) if both else 0.0
 
 
-def _telling(words: _Words, text: str) -> tuple[float, float]:
+def _telling(words: _Words, common: set[str]) -> tuple[float, float]:
     """The rarest word that a text shares: of twenty sentences of one pattern it tells the one about its own thing."""
-    common = [words.weights[token] for token in words.weights.keys() & _stems_in(text)]
-    return max(common, default=0.0), sum(common)
+    weights = [words.weights[token] for token in common]
+    return max(weights, default=0.0), sum(weights)
 
 
 def _nearest_of_new(c: apsw.Connection, text: str, scouted: Scouted) -> list[int]:
@@ -340,6 +337,9 @@ def _likeness(c: apsw.Connection, text: str, others: Iterable[int], scouted: Sco
     theirs = residuals([(int(seq), bytes(vector), str(said)) for seq, vector, said in stored], calibration)
     theirs = theirs / np.maximum(np.linalg.norm(theirs, axis=1, keepdims=True), np.float32(1e-6))
     scores = np.vecdot(theirs[:, np.newaxis], ours)  # as in ``Matrix.nearest``
+    if len(ours) == 1 and len({row[0] for row in stored}) == len(stored):  # of nearly all: one part each
+        alike = likeness_of_cosines(scores[:, 0].tolist(), calibration)
+        return {int(row[0]): found for row, found in zip(stored, alike, strict=True)}
     places: dict[int, list[int]] = {}
     for place, row in enumerate(stored):
         places.setdefault(int(row[0]), []).append(place)

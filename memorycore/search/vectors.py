@@ -73,6 +73,7 @@ class Matrix:
         self._space: NDArray[np.int32] = np.zeros(0, dtype=np.int32)
         self._active: NDArray[np.bool_] = np.zeros(0, dtype=np.bool_)
         self._used = 0
+        self._last_seq = 0  # the highest of which there ever was a vector
         self._archived: RowNumbers | None = None
         self._archived_residuals: Floats | None = None
         self._spaces: dict[str, int] = {}
@@ -90,8 +91,9 @@ class Matrix:
         self._places = self._archived = self._archived_residuals = None
         parameters = {"fingerprint_id": self.fingerprint_id, "since": self.since}
         if self.since:
-            changed = [seq for (seq,) in all_rows(c, "changed_since", {"since": self.since})]
-            self._drop(np.array(changed, dtype=np.int64))
+            changed = [seq for (seq,) in all_rows(c, "changed_since", {"since": self.since}) if seq <= self._last_seq]
+            if changed:
+                self._drop(np.array(changed, dtype=np.int64))
         (count,) = only_row(c, "count_vectors_since", parameters)
         self._make_room(int(count))
         found = iter(c.execute(sql["vectors_since" if self.since else "all_vectors"], parameters))
@@ -104,6 +106,7 @@ class Matrix:
             self._seq[new] = np.fromiter((row[0] for row in some), dtype=np.int64, count=len(some))
             self._space[new] = [self._spaces.setdefault(str(row[3]), len(self._spaces)) for row in some]
             self._active[new] = [bool(row[4]) for row in some]
+            self._last_seq = max(self._last_seq, int(self._seq[new].max()))
             self._used = end
         self.since = newest
 
