@@ -25,12 +25,14 @@ class Case:
 
     def said_newly(self, cue: str) -> str:
         """The words of a cue that only the new text has, empty when there are none."""
+        if cue not in self.new.cues:
+            return ""
         before = [word.casefold() for word in self.old.cues.get(cue, ())]
         if before and cue == "perfect":
             return ""
         words = [
             word
-            for word in self.new.cues.get(cue, ())
+            for word in self.new.cues[cue]
             if not any(word.casefold() in known or known in word.casefold() for known in before)
         ]
         if words and cue == "change" and self.new.events and self.new.events <= self.old.keys | self.old.events:
@@ -46,11 +48,13 @@ class Case:
         terms = self.new.content
         if all(term.subject for term in terms):
             return ()
-        known = self.old.keys | words_of("attribute", "words") | words_of("told", "words") | {"user"}
+        known = (self.old.keys, words_of("attribute", "words"), words_of("told", "words"), {"user"})
         dated = len(self.new.tokens) > 1 and self.new.tokens[0].kind == "date" and self.new.tokens[1].kind == "punct"
         typed = {term.kind for term in self.old.content if term.kind in {"time", "num"}}
         return tuple(
-            term for term in terms[dated:] if term.subject and term.key not in known and term.kind not in typed
+            term
+            for term in terms[dated:]
+            if term.subject and term.kind not in typed and not any(term.key in words for words in known)
         )
 
     def only_in_addition(self, cue: str) -> bool:

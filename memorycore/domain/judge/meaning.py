@@ -28,10 +28,13 @@ def incompatible_in_other_words(case: Case) -> Verdict | None:
 
 
 def _refused(one: Assertion, other: Assertion, *, turned: bool = False) -> Evidence | None:
+    if other.negations:
+        return None
     for term in one.content:
-        foods = refused_by(term.key) if not term.denied else frozenset[str]()
+        if term.denied or not (foods := refused_by(term.key)):
+            continue
         for taken in other.content:
-            if taken.key in foods and not taken.denied and not other.negations:
+            if taken.key in foods and not taken.denied:
                 return _pair("incompatible", term, taken, turned=turned)
     return None
 
@@ -68,8 +71,10 @@ def ended_by_event(case: Case) -> Verdict | None:
 
 def _state_ended(case: Case) -> Verdict | None:
     for old in case.old.content:
+        if old.denied or not (ending := ends(old.key)):
+            continue
         for new in case.new.content:
-            if new.key not in ends(old.key) or new.denied or old.denied:
+            if new.key not in ending or new.denied:
                 continue
             if old.key == "repair" and not _under_way(case.old, old):
                 continue

@@ -16,10 +16,9 @@ _PLACING = frozenset({"at", "to", "by", "from", "inside"})
 
 def names_which(run: Run, case: Case) -> bool:
     """Whether two numbers tell which thing is meant, in both texts."""
-    return all(
-        terms and terms[0].kind == "num" and not terms[0].token.dimension and _is_name(terms[0], one)
-        for terms, one in ((run.old, case.old), (run.new, case.new))
-    )
+    if not all(terms and terms[0].kind == "num" and not terms[0].token.dimension for terms in (run.old, run.new)):
+        return False
+    return _is_name(run.old[0], case.old) and _is_name(run.new[0], case.new)
 
 
 def _is_label(words: str, assertion: Assertion, number: Term) -> bool:

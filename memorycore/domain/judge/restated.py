@@ -20,7 +20,7 @@ def restated(case: Case) -> Verdict | None:
         return None
     for clause in clauses:
         part = case_of(case.old.said, clause)
-        if not _of_the_same(part.old, part.new) or part.strangers or part.old.language != part.new.language:
+        if part.old.language != part.new.language or not _of_the_same(part.old, part.new) or part.strangers:
             continue
         found = one_thing_for_another(part)
         if found is not None and found.relation in {"disputes", "supersedes"} and found.evidence[-1].code in VALUES:

@@ -186,6 +186,8 @@ def _is_complement(run: Run) -> bool:
 
 def said_twice(case: Case) -> Verdict | None:
     """The same statements, one of them said twice: "is not against it, he is for it"."""
+    if case.old.keys != case.new.keys:
+        return None
     old, new = ({(term.key, term.denied) for term in one.content} for one in (case.old, case.new))
     if old != new or case.old.modals != case.new.modals or case.change or order_differs(case):
         return None
