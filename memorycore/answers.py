@@ -350,6 +350,20 @@ class Maintained(TypedDict):
     note: NotRequired[str]
 
 
+class Scheduled(TypedDict):
+    """One step of maintenance. ``every``: ``6h``, ``off``, or five cron fields; ``outcome``: of the last run."""
+
+    step: str
+    every: str
+    light: bool
+    due: bool
+    last: NotRequired[str]
+    outcome: NotRequired[str]
+    next: NotRequired[str]
+    held_by: NotRequired[str]
+    result: NotRequired[dict[str, object]]
+
+
 class HistoryLine(TypedDict):
     """One line of the ledger, for a person. Texts are shortened.
 

@@ -9,7 +9,7 @@ from typing import Any
 import typer
 
 from memorycore import messages
-from memorycore.cli import cold, daemon, forgetting, judge, overflow, past, read, review, setup, token, write
+from memorycore.cli import cold, daemon, forgetting, judge, maintain, overflow, past, read, review, setup, token, write
 from memorycore.options import Language
 
 EVERYDAY = {
@@ -21,6 +21,7 @@ EVERYDAY = {
     "undo": past.undo,
     "review": review.review,
     "overflow": overflow.overflow,
+    "maintain": maintain.maintain,
 }
 LOOK = {
     "status": read.status,

@@ -77,7 +77,7 @@ def schedule(rooms: Rooms, now: datetime) -> list[answers.Scheduled]:
         one: answers.Scheduled = {"step": name, "every": every, "light": spec.light, "due": name in due}
         ran = known.get(name)
         if ran is not None and (last := format_time(ran.ended_at)):
-            one |= {"last": last, "outcome": ran.outcome, "result": dict(ran.result)}
+            one["last"], one["outcome"], one["result"] = last, ran.outcome, dict(ran.result)
         if ran is not None and ran.held_by:
             one["held_by"] = ran.held_by
         if name in due:

@@ -427,6 +427,10 @@ class MemoryCore:
         """Every maintenance step that ever ran here, as it last ran, and when it is due again."""
         return maintain.runs(self.rooms, self.rooms.clock())
 
+    def schedule(self) -> list[answers.Scheduled]:
+        """Every maintenance step: how often it runs, how the last run ended, when the next one is."""
+        return maintain.schedule(self.rooms, self.rooms.clock())
+
     def due_steps(self, now: datetime | None = None) -> list[str]:
         """Steps whose time has come and that nobody runs, in the order in which they run."""
         return maintain.due_steps(self.rooms, now or self.rooms.clock())
