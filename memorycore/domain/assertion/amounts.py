@@ -10,6 +10,8 @@ from memorycore.domain.text import fold
 _DIGITS = {character: value for value, character in enumerate("零一二三四五六七八九")} | {"〇": 0, "两": 2, "俩": 2}
 _STEPS = {"十": 10, "百": 100, "千": 1000}
 _LARGE = {"万": 10_000, "亿": 100_000_000}
+_TIMES = frozenset({"once", "twice"})
+"""They count nothing: "twice a year" is a frequency."""
 NUMERAL = re.compile("[零〇一二两三四五六七八九十百千万亿]{1,20}")
 SOFT = frozenset({"", "cny", "usd", "eur", "gbp", "jpy", "krw", "chf", "degree"})
 """Dimensions that a speaker leaves out: "12,000" may be 12,000 yuan. Their value is compared without them."""
@@ -63,7 +65,7 @@ def unit_lengths() -> dict[str, tuple[int, ...]]:
 def numerals(language: str) -> tuple[dict[str, float], dict[str, float]]:
     """Numbers of a language in words, and the words that multiply the number before them."""
     found = table("numerals")
-    values = {word: value for word, value in found["values"].get(language, {}).items() if word != "once"}
+    values = {word: value for word, value in found["values"].get(language, {}).items() if word not in _TIMES}
     return values, found["multipliers"].get(language, {})
 
 
@@ -97,6 +99,11 @@ def chinese_decimal(numeral: str) -> float | None:
     if not part or any(character not in _DIGITS for character in part):
         return None
     return value + float("0." + "".join(str(_DIGITS[character]) for character in part))
+
+
+def decimals(digits: str) -> float:
+    """``七八`` behind 一米 → 0.78."""
+    return float("0." + "".join(str(_DIGITS[character]) for character in digits))
 
 
 def measure(value: float, unit: Unit | None) -> Amount:

@@ -5,6 +5,7 @@ A note about a person that leaves its subject out ("lives in Madrid", 住在上�
 
 from memorycore.domain.assertion.tokens import Token
 from memorycore.domain.assertion.words import table
+from memorycore.domain.lexicon import LATIN_LANGUAGES, lexicon
 
 _DETERMINERS = frozenset({"article", "his", "her", "our", "their", "my", "your", "its", "this", "those"})
 _AHEAD = frozenset({"date", "time", "adjective", "quantifier", "func", "neg", "cue", "conj", "contrast"})
@@ -14,6 +15,7 @@ _PHRASES = frozenset({"prep", "contrast", "cue", "date", "adjective", "conj"})
 _NAMING = frozenset({"noun", "word", "char", "name", "name?", "code", "num"})
 _OPENING = 10  # tokens before the comma
 _SHORTEST = 3
+_LONGEST_TIME = 4
 
 
 def command_place(tokens: list[Token] | tuple[Token, ...], text: str, language: str) -> int | None:
@@ -65,33 +67,61 @@ def _is_bare_verb(tokens: list[Token] | tuple[Token, ...], place: int, text: str
         return False
     if language == "en" and word.endswith(("s", "ing")) and not word.endswith("ss"):
         return False
-    if token.kind == "verb":
-        return text[after.start : after.end] != "of"
-    return token.kind in {"noun", "word", "name?", "adjective"} and (
-        after.key in _DETERMINERS or (after.kind == "quantifier" and after.key == "all")
+    if token.kind == "verb" or word in table("relations")["order"]["verbs"]:
+        return text[after.start : after.end] != "of" and after.kind != "punct"
+    if token.kind not in {"noun", "word", "name?", "adjective"}:
+        return False
+    if after.key in _DETERMINERS or (after.kind == "quantifier" and after.key == "all"):
+        return True
+    return (
+        after.kind in _NAMING | {"prep", "contrast"} and _is_listed(word, language) and not _has_finite(tokens, place)
     )
+
+
+def _is_listed(word: str, language: str) -> bool:
+    """A verb that routing knows as a command; its vocabulary is read when a text opens so, and not before."""
+    known = next((one for one in LATIN_LANGUAGES if one == language), None)
+    return known is not None and "imperative" in lexicon(known).words.get(word, ())
+
+
+def _has_finite(tokens: list[Token] | tuple[Token, ...], place: int) -> bool:
+    """What opens the text has a verb behind it and is a noun: "water is scarce"."""
+    return any(token.kind in {"be", "modal"} for token in tokens[place + 1 :])
 
 
 def _in_chinese(tokens: list[Token] | tuple[Token, ...], text: str) -> int | None:
     """The first verb, when nothing but times and phrases stand before it; else for whom something is done."""
     phrase, served = False, None
     for place, token in enumerate(tokens):
-        after = tokens[place + 1] if place + 1 < len(tokens) else None
-        if token.kind == "verb":
-            if after is not None and (after.kind == "contrast" or after.key == "时"):
-                phrase = False
-                continue  # 提交前, 离开时
-            if phrase and token.key in _states():
-                continue  # 给兰花浇水: part of a noun
-            return place if not text.startswith(("了", "过"), token.end) else None
-        if token.kind in {"soft", "be"} and token.key != "时":
-            return None
+        if token.kind == "modal" or (token.kind == "verb" and not _is_aside(tokens, place, phrase=phrase)):
+            return None if text.startswith(("了", "过"), token.end) else place
         if token.kind == "prep":
-            if token.key == "to" and not phrase:
-                served = place if served is None else served
+            served = place if served is None and token.key == "to" and not phrase else served
             phrase = True
-        elif token.kind == "modal":
-            return place
-        elif token.kind in _NAMING and not phrase and token.key not in _occasions():
+        elif token.kind == "verb":
+            phrase = phrase and not _ends_time(tokens, place)
+        elif _is_subject(tokens, place, phrase=phrase):
             return None
+        else:
+            phrase = phrase or (token.kind in _NAMING and token.key not in _occasions())
     return served
+
+
+def _is_aside(tokens: list[Token] | tuple[Token, ...], place: int, *, phrase: bool) -> bool:
+    """Part of a time (提交前, 离开时), or of a noun in a phrase (给兰花浇水)."""
+    return _ends_time(tokens, place) or (phrase and tokens[place].key in _states())
+
+
+def _ends_time(tokens: list[Token] | tuple[Token, ...], place: int) -> bool:
+    after = tokens[place + 1] if place + 1 < len(tokens) else None
+    return after is not None and (after.kind == "contrast" or after.key == "时")
+
+
+def _is_subject(tokens: list[Token] | tuple[Token, ...], place: int, *, phrase: bool) -> bool:
+    """Somebody or something that the text is about; what "before" or "when" ends is none: 出门前."""
+    token = tokens[place]
+    if token.kind in {"soft", "be"}:
+        return token.key != "时"
+    if token.kind not in _NAMING or phrase or token.key in _occasions():
+        return False
+    return not any(later.kind == "contrast" or later.key == "时" for later in tokens[place + 1 : place + _LONGEST_TIME])

@@ -23,6 +23,10 @@ NUMBER = re.compile(r"\d+(?:[,' ]\d{3})+(?:\.\d+)?(?!\d)|\d+(?:\.\d+)?")
 CONTINENTAL = re.compile(r"\d{1,3}(?:[. ]\d{3})+(?:,\d+)?(?!\d)|\d+(?:,\d+)?")
 PERCENT = re.compile(r"百分之([零一二三四五六七八九十百点]+|\d+(?:\.\d+)?)")
 FRACTION = re.compile(r"([二三四五六七八九十]+)分之([一二三四五六七八九十]+)")
+TAIL = re.compile(
+    "(?<=[米块])[一二三四五六七八九]{1,2}(?![一二三四五六七八九十百千万亿个只支条张本名位件台辆层楼年月日号点分米厘毫块毛])"
+)
+"""What stands behind the unit: 一米五, 三块二."""
 ONCE_IN = re.compile(r"一个?(天|周|月|年)(?=[^,.;]{0,4}[一二两三四五六七八九十\d]+[次回遍])")
 ONCE = {"天": "daily", "周": "weekly", "月": "monthly", "年": "yearly"}
 DECIMAL = re.compile(
@@ -55,6 +59,8 @@ NEVER_LAST = frozenset({
     "eine", "es", "or", "and", "an", "the", "my", "your", "our", "their",
 })  # fmt: skip
 """Articles and the like end no clause: where one stands there it is a value, a note or a name."""
+PLACED = re.compile(r" (?:in|at|on|for|during|by|until|from|after|before|with|since|every)\b")
+"""What stands behind "is off", which is no preposition then."""
 HALF = re.compile(r"half (?:an? )?(?=hour|day|dozen|year|litre|liter|kilo|mile)")
 PART_OF_DAY = re.compile(r" (?:in the (morning|afternoon|evening)|at (night))\b")
 RATE = re.compile(r" ?(?:a|an|per|/|each|every) ?(day|week|month|year|hour|night)\b")

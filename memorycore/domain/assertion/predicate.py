@@ -7,6 +7,9 @@ _TELLING_CUES = frozenset({"change", "end", "now", "since", "past"})
 _DETERMINERS = frozenset({"article", "his", "her", "our", "their", "my", "your", "its", "this", "those"})
 _NAMING = frozenset({"noun", "word", "name", "name?", "verb", "adjective"})
 _SHORTEST_VERB = 4
+_COMPOUND = {"time": (60.0, 3600.0, 86400.0, 604800.0), "length": (0.01, 1.0, 1000.0), "mass": (0.001, 1.0)}
+"""By dimension: the units, in its base, behind which a smaller amount is added."""
+_LEAST = 1e-6
 _EVERY = {
     86400: "daily", 604800: "weekly", 1209600: "fortnightly", 172800: "every other day", 2629800: "monthly",
     7889400: "quarterly", 15778800: "half-yearly", 31557600: "yearly", 3600: "hourly",
@@ -80,7 +83,56 @@ def _first_pair(tokens: list[Token]) -> int:
 
 def in_their_roles(tokens: list[Token], language: str) -> list[Token]:
     """Tokens with frequencies as one word, needless duties told from bans, and verbs in a noun's place as nouns."""
-    return _with_needless(_with_frequencies(_with_nouns(tokens) if language == "en" else tokens))
+    if language == "en":
+        tokens = _with_leaving(_with_nouns(tokens))
+    if sum(token.kind == "num" for token in tokens) > 1:
+        tokens = _with_sums(tokens)
+    return _with_needless(_with_frequencies(tokens))
+
+
+def _with_leaving(tokens: list[Token]) -> list[Token]:
+    """``Anna left the firm``: behind a name and in front of one, "left" is no side."""
+    for place in range(1, len(tokens) - 1):
+        token, before, after = tokens[place], tokens[place - 1], tokens[place + 1]
+        named = before.kind in {"noun", "name", "name?", "soft"} and before.key not in _DETERMINERS
+        gone = after.kind in {"name", "date"} or after.key in _DETERMINERS
+        if token.key == "left" and token.kind == "adjective" and named and gone and _is_whole(tokens, place):
+            tokens = [*tokens[:place], token._replace(kind="verb", key="leave", past=True), *tokens[place + 1 :]]
+    return tokens
+
+
+def _is_whole(tokens: list[Token], place: int) -> bool:
+    """No verb stands in front: "turn it left"."""
+    return not any(token.kind in {"verb", "be", "modal"} for token in tokens[:place])
+
+
+def _with_sums(tokens: list[Token]) -> list[Token]:
+    """``an hour and 35 minutes`` is one amount, and so is 2 m 10 cm; "1 kg and 2 kg" are two."""
+    merged: list[Token] = []
+    for token in tokens:
+        joined = len(merged) > 1 and merged[-1].kind == "conj" and merged[-1].key == "and"
+        last = merged[-2] if joined else merged[-1] if merged else None
+        if last is not None and (both := _added(last, token)) is not None:
+            merged = [*merged[: -1 - joined], both]
+        else:
+            merged.append(token)
+    return merged
+
+
+def _added(large: Token, small: Token) -> Token | None:
+    """The sum of two amounts of one kind, when the second is less than a whole of the first."""
+    if large.kind != "num" or small.kind != "num" or large.dimension not in _COMPOUND:
+        return None
+    if small.dimension != large.dimension or small.start - large.end > len(" and "):
+        return None
+    mark = f"#{large.dimension}"
+    one, other = float(large.key.removeprefix(mark)), float(small.key.removeprefix(mark))
+    whole = max(
+        (step for step in _COMPOUND[large.dimension] if abs(one / step - round(one / step)) < _LEAST), default=0
+    )
+    if not 0 < other < whole:
+        return None
+    return large._replace(key=f"{mark}{one + other:.9g}", end=small.end)
 
 
 def _with_nouns(tokens: list[Token]) -> list[Token]:

@@ -11,6 +11,7 @@ from memorycore.domain.assertion.amounts import (
     Unit,
     chinese,
     chinese_decimal,
+    decimals,
     measure,
     numerals,
     unit_lengths,
@@ -138,8 +139,7 @@ class Scan:
         digits = number[0].replace(" ", "").replace("'", "")
         if self.language in {"fr", "de", "es"}:
             digits = digits.replace(".", "").replace(",", ".")
-        end, found = unit
-        text = self.text
+        (end, found), text = unit, self.text
         if ordinal := patterns.ORDINAL.match(text, number.start()):
             return self._add("num", f"#{int(ordinal[1])}", place, ordinal.end())
         value = float(digits.replace(",", ""))
@@ -149,7 +149,7 @@ class Scan:
             end, other = self._unit_after(after + 1)
             found = other or found
         elif text[number.end() : number.end() + 1] == "k" and found is None:
-            value, end = value * 1000, number.end() + 1
+            (end, found), value = self._unit_after(number.end() + 1), value * 1000
         if text[place] == "-":
             value = -value
         if self._is_hour(place, number.end(), value, found):
@@ -202,7 +202,7 @@ class Scan:
         if found is None or found.end() <= least:
             return 0
         word = found[0].rstrip("._-:")
-        if word.isdigit() or re.fullmatch(r"\d+-[a-z]+", word) or patterns.ORDINAL.fullmatch(word):
+        if word.isdigit() or re.fullmatch(r"\d+(?:-[a-z]+|k)", word) or patterns.ORDINAL.fullmatch(word):
             return 0
         if not (any(map(str.isdigit, word)) or any(sign in word for sign in "/\\@.:_")):
             return 0
@@ -300,10 +300,10 @@ class Scan:
         last = not rest.strip(" .,;!?:") or rest[0] in ".,;!?:"
         if len(word) == 1 and word.isascii():
             return self._is_proper(place) and word != "i"
-        if last and word in patterns.NEVER_LAST and bool(self.found):
-            return True
-        stands = last or self.text[end : end + 1] == "-"  # "is on", "on-site"
-        return stands and self.latin_language == "en" and word in {"on", "off", "in", "out", "up", "down"}
+        state = bool(self.found) and self.found[-1].kind == "be" and bool(patterns.PLACED.match(self.text, end))
+        stands = last or state or self.text[end : end + 1] == "-"  # "is on", "is off in", "on-site"
+        placed = self.latin_language == "en" and word in {"on", "off", "in", "out", "up", "down"}
+        return (stands and placed) or (last and word in patterns.NEVER_LAST and bool(self.found))
 
     def _is_past(self, word: str, stem: str) -> bool:
         return self.latin_language == "en" and (
@@ -484,6 +484,8 @@ class Scan:
         end, unit = self._unit_after(numeral.end())
         ordinal = place > 0 and text[place - 1] in "第号"
         several = len(numeral[0]) > 1 and any(step in numeral[0] for step in "十百千万亿")
+        if unit is not None and (rest := patterns.TAIL.match(text, end)):
+            value, end = value + decimals(rest[0]), rest.end()
         if unit is None and not ordinal and not several and not (len(numeral[0]) == 1 and self._ends(numeral.end())):
             return 0
         return self._quantity(place, end, measure(value, unit))

@@ -40,7 +40,14 @@ def _places(case: Case, words: str) -> list[int]:
 def _over(case: Case) -> Verdict | None:
     """``used to``: what the old text says of now, the new one says of the past."""
     word = case.said_newly("past")
-    if not word or "until" in word or case.old.past or case.only_in_addition("past") or case.overlap <= _COVERED:
+    if (
+        not word
+        or "until" in word
+        or word.casefold() in words_of("told", "before")
+        or case.old.past
+        or case.only_in_addition("past")
+        or case.overlap <= _COVERED
+    ):
         return None
     if any(run.kind != "added" or misfit(run, case) for run in case.diff.runs):
         return None

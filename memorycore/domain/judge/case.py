@@ -30,6 +30,8 @@ class Case:
         before = [word.casefold() for word in self.old.cues.get(cue, ())]
         if before and cue == "perfect":
             return ""
+        if cue == "end" and "condition" in self.new.cues and "condition" in self.old.cues:
+            before = [*before, *words_of("lasting", "not")]  # "if it rains, it is cancelled" ends nothing
         words = [
             word
             for word in self.new.cues[cue]

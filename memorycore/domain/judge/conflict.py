@@ -65,19 +65,14 @@ def _in_predicate(run: Run, case: Case) -> str:
     return (
         ("subject" if _tells_which(run, case) else "")
         or ("negation" if _is_prefixed(run) else "")
-        or ("polarity" if _opposite(run) else "")
-        or ("" if _is_measured(run) else beside_order(run, case))
+        or ("polarity" if _opposite(run) else "attribute" if _turned_and_other(run) else "")
+        or beside_order(run, case)
         or _typed_slot(run)
         or ("attribute" if _listed(run, words_of("attribute", "words")) else "")
         or ("many" if _listed(run, words_of("many", "roles")) else "")
         or _action(run)
         or _by_verb(run, case)
     )
-
-
-def _is_measured(run: Run) -> bool:
-    """A number, date or time in the place of another is a value, whatever it stands behind."""
-    return any(term.kind in {"num", "date", "time"} for term in (*run.old, *run.new))
 
 
 def _tells_which(run: Run, case: Case) -> bool:
@@ -91,6 +86,14 @@ def _tells_which(run: Run, case: Case) -> bool:
 
 def _opposite(run: Run) -> bool:
     if max(len(run.old), len(run.new)) > _SHORT_RUN:
+        return False
+    pair = next(((one, other) for one in run.old for other in run.new if are_opposite(one.key, other.key)), None)
+    return pair is not None and (len(run.old) == 1 or len(run.new) == 1)
+
+
+def _turned_and_other(run: Run) -> bool:
+    """``Before a release``, ``after a crash``; the wiki daily, the forum weekly: an opposite of something else."""
+    if len(run.old) < 2 or len(run.new) < 2 or max(len(run.old), len(run.new)) > _SHORT_RUN:  # noqa: PLR2004 it and more
         return False
     return any(are_opposite(one.key, other.key) for one in run.old for other in run.new)
 

@@ -15,7 +15,7 @@ _TYPED = ("num", "time", "date", "code")
 _NEAR = 0.5
 _COMMON = 0.4
 _SURE_LIKENESS = 0.9
-_LIGHT = frozenset({"have", "put", "hold", "daily", "go", "make", "name", "use", "digit", "number", "place"})
+_LIGHT = frozenset({"have", "put", "keep", "hold", "daily", "go", "make", "name", "use", "digit", "number", "place"})
 """Verbs that one language says and another leaves out."""
 
 

@@ -174,11 +174,17 @@ def _next_item(assertion: Assertion, place: int) -> int | None:
 
 def _rotated_at_copula(case: Case) -> bool:
     """``Paris is the capital`` and ``the capital is Paris``."""
-    if not all(any(token.kind == "be" for token in one.tokens) for one in (case.old, case.new)):
+    if not all(map(_has_copula, (case.old, case.new))):
         return False
     old, new = [term.key for term in case.old.content], [term.key for term in case.new.content]
     cut = sum(term.subject for term in case.old.content)
     return bool(cut) and old[cut:] + old[:cut] == new
+
+
+def _has_copula(assertion: Assertion) -> bool:
+    """``is``, or the 在 that says where something is."""
+    at = assertion.language == "zh" and not any(term.kind == "verb" for term in assertion.content)
+    return any(token.kind == "be" or (at and token.kind == "prep" and token.key == "at") for token in assertion.tokens)
 
 
 def _core(assertion: Assertion, others: dict[str, str]) -> list[str]:

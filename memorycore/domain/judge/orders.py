@@ -3,6 +3,8 @@
 "Use tabs" and "use spaces" are two choices; "use tabs in report files" stands beside "use tabs in gateway files".
 """
 
+from collections.abc import Iterator
+
 from memorycore.domain.assertion import Assertion, Term
 from memorycore.domain.assertion.tokens import Token
 from memorycore.domain.judge.alignment import Run
@@ -20,25 +22,37 @@ _NAMING = frozenset({"noun", "word", "verb", "name", "name?", "char", "adjective
 
 def beside_order(run: Run, case: Case) -> str:
     """``subject`` when a replacement makes another rule, ``object`` when it may, empty when it is another choice."""
-    if any(are_siblings(old.key, new.key) for old in run.old for new in run.new):
-        return ""
     duties = bool(case.old.modals and case.new.modals)
     ordered = duties or case.ordered
-    if not ordered and not _chosen(case):
+    if not (ordered or _chosen(case)) or _is_value(run, case):
         return ""
     opener = _opener(run, case.new)
-    placed = opener is not None and _puts(case)
-    if placed or (opener is None and not ordered):
+    if opener is None:
+        return _in_object(run, case) if case.ordered and not _chosen(case) else ""
+    if _puts(case):
         return ""
-    if opener is not None:
-        return _in_phrase(run, opener, case, ordered=ordered)
-    if duties or _chosen(case):
-        return ""
-    return _in_object(run, case)
+    return _in_phrase(run, opener, case, ordered=ordered)
+
+
+def _is_value(run: Run, case: Case) -> bool:
+    """Values of one kind; and a number, date or time, unless one text forbids and the other orders."""
+    if any(are_siblings(old.key, new.key) for old in run.old for new in run.new):
+        return True
+    return _measured(run) and not (case.ordered and _forbids_one(case))
+
+
+def _measured(run: Run) -> bool:
+    return any(term.kind in {"num", "date", "time"} for term in (*run.old, *run.new))
+
+
+def _forbids_one(case: Case) -> bool:
+    return ("mustnot" in case.old.modals) != ("mustnot" in case.new.modals)
 
 
 def _in_phrase(run: Run, opener: Token, case: Case, *, ordered: bool) -> str:
     """What stands behind a preposition: where, for whom, with what."""
+    if ordered and _forbids_one(case):
+        return "subject"
     named = all(term.kind in _NAMES for term in (*run.old, *run.new))
     if opener.key in _SCOPES | _SCOPES_IN_TIME or opener.kind == "func":
         return "" if named and not _chosen(case) and not _behind_noun(run, case.new) else "subject"
@@ -48,22 +62,32 @@ def _in_phrase(run: Run, opener: Token, case: Case, *, ordered: bool) -> str:
 
 
 def _in_object(run: Run, case: Case) -> str:
-    """The thing that something is done to, or what it is called by."""
+    """The thing that something is done to; what is forbidden of one is allowed of another."""
+    if _forbids_one(case):
+        return "subject"
     if all(term.kind in _NAMES for term in (*run.old, *run.new)):
         return ""
     return "object" if case.strong_change else "subject"
 
 
 def _chosen(case: Case) -> bool:
-    """The verb of both takes one of several: use, prefer, choose."""
-    verbs = words_of("order", "choices")
-    return any(old.key in verbs and old.kind == "verb" for old, _ in case.diff.shared)
+    """The verb of both takes one of several: use, prefer, choose. To forbid one of them chooses none."""
+    if "mustnot" in case.old.modals | case.new.modals:
+        return False
+    return any(True for _ in _verbs_of(case, "choices"))
+
+
+def _verbs_of(case: Case, name: str) -> Iterator[Term]:
+    """Verbs of a list that both texts have, as they stand in the new one; an order may open with a noun's form."""
+    verbs = words_of("order", name)
+    for old, new in case.diff.shared:
+        if old.key in verbs and (old.kind == "verb" or (case.ordered and old is case.old.content[0])):
+            yield new
 
 
 def _puts(case: Case) -> bool:
     """The verb of both says where a thing goes, and the thing stands behind it."""
-    verbs = words_of("order", "places")
-    return any(old.key in verbs and old.kind == "verb" and _takes_thing(new, case.new) for old, new in case.diff.shared)
+    return any(_takes_thing(verb, case.new) for verb in _verbs_of(case, "places"))
 
 
 def _takes_thing(verb: Term, text: Assertion) -> bool:

@@ -68,7 +68,8 @@ def _inside(run: Run, case: Case) -> str:
 def _joined(run: Run, case: Case) -> str:
     """An addition that forms one word with a shared one: "blood bank", 副经理, 电影音乐."""
     first, last = run.new[0], run.new[-1]
-    participle = first.kind == "verb" and (first.token.past or first.token.gerund)  # "named Bruno"
+    acting = first.token.past or first.token.gerund or first.text.endswith("ing")
+    participle = first.kind in {"verb", "word"} and acting  # "named Bruno", "facing south"
     if participle or _is_time(first):
         return ""
     behind = run.before is not None and run.before.kind in CONTENT and _touch(run.before, first, case)

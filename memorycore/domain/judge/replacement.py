@@ -33,6 +33,8 @@ def one_thing_for_another(case: Case) -> Verdict | None:
     if any(_spans_clauses(run, case) for run in replaced):
         return verdict("different", evidence("apart"), undecided=True)
     signs = [slot_of(run, case) for run in replaced]
+    if case.change is None and _turned_twice(signs):
+        return verdict("different", *signs)
     return (
         _told_more_closely(case, replaced)
         or _of_a_stranger(case, replaced)
@@ -42,6 +44,12 @@ def one_thing_for_another(case: Case) -> Verdict | None:
         or _several(case, replaced, signs)
         or _one_slot(case, _deciding(signs, replaced, case))
     )
+
+
+def _turned_twice(signs: list[Evidence]) -> bool:
+    """Opens at six, closes at nine; likes early, hates late: what is turned round holds of something else."""
+    codes = [sign.code for sign in signs]
+    return "polarity" in codes and len(codes) > 1 and all(code == "polarity" or code in _TYPED for code in codes)
 
 
 def other_subject(case: Case) -> Verdict:
@@ -111,9 +119,14 @@ def _one_slot(case: Case, sign: Evidence | None) -> Verdict | None:
     if sign.code in VALUES:
         change = change or (None if case.said_newly("also") else later(case))
         return verdict("supersedes", change, sign) if change else verdict("disputes", sign)
-    if sign.code in {"many", "object", "action"} and change and change.code != "cue_perfect":
+    if sign.code in {"many", "object", "action"} and change and change.code != "cue_perfect" and not _over_before(case):
         return verdict("supersedes", change, sign)
     return verdict("different", sign, undecided=sign.code in {"object", "action"})
+
+
+def _over_before(case: Case) -> bool:
+    """The old text told that something is over, and the new one tells of something else."""
+    return "end" in case.old.cues and "end" not in case.new.cues
 
 
 def _one_attribute(case: Case) -> bool:
@@ -175,7 +188,13 @@ def _other_occasion(runs: tuple[Run, ...], codes: set[str], case: Case) -> bool:
 
 def _person_replaced(case: Case, runs: tuple[Run, ...], signs: list[Evidence]) -> Verdict | None:
     """Somebody else does now what one did: only the name in front differs, and a word says that it changed."""
-    if len(runs) != 1 or signs[0].code != "subject" or case.change is None or case.diff.of("added"):
+    if (
+        len(runs) != 1
+        or signs[0].code != "subject"
+        or not runs[0].in_subject
+        or case.change is None
+        or case.diff.of("added")
+    ):
         return None
     if all(term.kind in {"name", "name?", "char"} for term in (*runs[0].old, *runs[0].new)):
         return verdict("supersedes", case.change, signs[0])

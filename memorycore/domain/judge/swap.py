@@ -8,6 +8,7 @@ from memorycore.domain.judge.verdict import Verdict, evidence, verdict
 
 _ENDS = frozenset({"punct", "prep", "contrast", "modal", "cue"})
 _PLACED = frozenset({"prep", "contrast"})
+_NEAREST = 2
 _NEAR = 3  # terms in front of "instead", in languages that put it behind
 
 
@@ -22,7 +23,7 @@ def said_instead(case: Case) -> Verdict | None:
     if not told or any(term.key not in affirmed for term in told):
         return None
     word = evidence("cue_swap", new=case.new.text[sign.start : sign.end])
-    if other := _own_place(case, given_up):
+    if other := _own_place(case, sign, given_up):
         return Verdict(relation="different", evidence=(evidence("subject", new=other),), limited=True)
     return verdict("supersedes", word, evidence("value", new=given_up[0].text))
 
@@ -40,10 +41,17 @@ def _given_up(sign: Token, text: Assertion) -> list[Term]:
         before = [term for term in text.terms if term.token.end <= sign.start]
         start = next((at + 1 for at in reversed(range(len(before))) if _breaks(before, at, sign, text)), 0)
         return [term for term in before[start:] if term.kind not in _PLACED | {"soft", "conj"}][-_NEAR:]
-    stop = next(
-        (token.start for token in text.tokens if token.start >= sign.end and token.kind in _ENDS), len(text.text)
-    )
-    return [term for term in text.content if sign.end <= term.token.start < stop]
+    first = next((term.token.start for term in text.content if term.token.start >= sign.end), sign.end)
+    ends = (token.start for token in text.tokens if token.start > first and token.kind in _ENDS)
+    stop = next(ends, len(text.text))
+    return [term for term in text.content if first <= term.token.start < stop]
+
+
+def _taken_up(sign: Token, text: Assertion) -> list[Term]:
+    """What stands there now: right in front of "instead of", in Japanese and Korean right behind it."""
+    behind = text.text[sign.start : sign.end].casefold() in words_of("swap", "behind")
+    near = [term for term in text.content if (term.token.start >= sign.end if behind else term.token.end <= sign.start)]
+    return near[:_NEAREST] if behind else near[-_NEAREST:]
 
 
 def _breaks(terms: list[Term], place: int, sign: Token, text: Assertion) -> bool:
@@ -53,9 +61,9 @@ def _breaks(terms: list[Term], place: int, sign: Token, text: Assertion) -> bool
     return terms[place].kind in _PLACED or any(token.kind in {"topic", "punct", "cue"} for token in between)
 
 
-def _own_place(case: Case, given_up: list[Term]) -> str:
+def _own_place(case: Case, sign: Token, given_up: list[Term]) -> str:
     """Where the new text holds, when the old one does not say so: in its phrases, or as its subject."""
-    gone = {id(term) for term in given_up}
+    gone = {id(term) for term in (*given_up, *_taken_up(sign, case.new))}
     known = case.old.keys
     placed = False
     for term in case.new.terms:

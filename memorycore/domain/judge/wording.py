@@ -114,6 +114,14 @@ def _moved_negation(case: Case) -> Evidence | None:
     return evidence("negation", old.text, new.text)
 
 
+def _ban(case: Case) -> Evidence | None:
+    """``Always ask``, ``never ask``: but for how often it is done, only the ban differs."""
+    frequent = words_of("frequency", "words")
+    if any(term.key not in frequent for run in case.diff.runs for term in (*run.old, *run.new)):
+        return None
+    return _duty(case) if "mustnot" in case.old.modals ^ case.new.modals else None
+
+
 def _duty(case: Case) -> Evidence | None:
     """Must, may, must not, need not; a duty beside a plain statement is no conflict unless it forbids."""
     old, new = case.old.modals, case.new.modals
@@ -200,7 +208,7 @@ def polarity(case: Case) -> Verdict | None:
     """A shared word denied in one text only."""
     if kind := _other_kind(case):
         return verdict("different", kind)
-    sign = _negation(case) or _moved_negation(case)
+    sign = _negation(case) or _moved_negation(case) or _ban(case)
     if sign is None:
         return None
     if replaced := case.diff.of("replaced"):
