@@ -48,7 +48,7 @@ class Lexicon:
     pieces: dict[str, list[Piece]] = field(default_factory=dict[str, list[Piece]])
     """By first two characters, or by the only one."""
     small_words: dict[str, frozenset[str]] = field(default_factory=dict[str, frozenset[str]])
-    patterns: dict[str, re.Pattern[str]] = field(default_factory=dict[str, re.Pattern[str]])
+    patterns: dict[str, str] = field(default_factory=dict[str, str])
     known: frozenset[str] = _NO_WORDS
 
     def list(self, name: str) -> frozenset[str]:
@@ -57,11 +57,17 @@ class Lexicon:
 
     def pattern(self, name: str) -> re.Pattern[str]:
         """A pattern, one that never matches where the language has none of that name."""
-        return self.patterns.get(name, _NEVER)
+        return _compiled(self.patterns[name]) if name in self.patterns else _NEVER
 
     def votes(self, words: set[str]) -> int:
         """How many words of a text a language knows; its small words count double."""
         return len(words & self.known) + 2 * len(words & self.list("stopwords"))
+
+
+@cache
+def _compiled(pattern: str) -> re.Pattern[str]:
+    """Compiled when it is first asked for: languages are loaded to be told apart, of which one is then read."""
+    return re.compile(pattern)
 
 
 @cache
@@ -76,7 +82,7 @@ def lexicon(language: Language) -> Lexicon:
         else:
             _add_piece(result, entry, tuple(cues))
     result.small_words = {name: frozenset(map(fold, words)) for name, words in table.get("words", {}).items()}
-    result.patterns = {name: re.compile(pattern) for name, pattern in table.get("patterns", {}).items()}
+    result.patterns = table.get("patterns", {})
     longer = [
         word for same in result.phrases.values() for found in same.values() for words, _ in found for word in words
     ]

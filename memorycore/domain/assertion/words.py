@@ -56,8 +56,6 @@ class Words:
     pieces: dict[str, list[tuple[str, Entry]]] = field(default_factory=dict[str, list[tuple[str, Entry]]])
     irregular: dict[str, str] = field(default_factory=dict[str, str])
     patterns: dict[str, re.Pattern[str]] = field(default_factory=dict[str, re.Pattern[str]])
-    small: frozenset[str] = frozenset()
-    """Words of one language that tell it from others."""
 
 
 @cache
@@ -74,7 +72,6 @@ def words(language: str) -> Words:
     result.patterns = {name: re.compile(pattern) for name, pattern in grammar.get("patterns", {}).items()}
     for base, forms in grammar.get("irregular", {}).items():
         result.irregular |= dict.fromkeys(forms, base)
-    small: set[str] = set()
     exact: dict[tuple[str, ...], list[Entry]] = {}
     stems: dict[tuple[str, ...], list[Entry]] = {}
     for kind, key, entry in _small_words(grammar):
@@ -82,8 +79,6 @@ def words(language: str) -> Words:
             _add_piece(result, entry, Entry("word", entry) if kind == "keep" else Entry(kind, key))
         else:
             phrase = tuple(entry.split())
-            if len(phrase) == 1 and kind in _TELLING:
-                small.update(phrase)
             exact.setdefault(phrase, []).append(Entry(kind, key))
     for kind, key, entry in _concepts(language):
         if language in CJK:
@@ -97,7 +92,6 @@ def words(language: str) -> Words:
     for pieces in result.pieces.values():
         # Stable: small words stay before concepts of their length, and kept words come behind both.
         pieces.sort(key=lambda pair: (-len(pair[0]), pair[1].kind == "word"))
-    result.small = frozenset(small)
     return result
 
 
@@ -252,11 +246,18 @@ def concepts_in(text: str, language: str) -> frozenset[str]:
     return frozenset(found)
 
 
+def _telling(language: str) -> frozenset[str]:
+    """Words of one language that tell it from others."""
+    return frozenset(
+        entry for kind, _, entry in _small_words(table(language)) if kind in _TELLING and len(entry.split()) == 1
+    )
+
+
 @cache
 def guess_latin() -> dict[str, tuple[str, ...]]:
     """Small words and the languages that have them, to tell which language a text is in."""
     owners: dict[str, tuple[str, ...]] = {}
     for language in LATIN:
-        for word in words(language).small:
+        for word in _telling(language):
             owners[word] = (*owners.get(word, ()), language)
     return owners
