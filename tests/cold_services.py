@@ -1,14 +1,17 @@
 """Cold stores as processes on the loopback: ours, and two foreign ones that the tests bring along."""
 
+import json
 import os
 import queue
 import subprocess
 import sys
 import threading
+import urllib.request
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, cast
 
 ROOT = Path(__file__).resolve().parents[1]
 KEPT = ("PATH", "SYSTEMROOT", "LD_LIBRARY_PATH", "TMPDIR", "TEMP")
@@ -63,3 +66,39 @@ def cold_serve(home: Path, *, port: int = 0, **env: str) -> AbstractContextManag
     """``memorycore cold-serve`` of a user whose home is ``home``, without a model."""
     own = {"HOME": str(home), "MEMORYCORE_EMBED_MODEL": "none", "MEMORYCORE_LANG": "en"}
     return running([sys.executable, "-m", "memorycore", "cold-serve", "--port", str(port)], own | env)
+
+
+@dataclass
+class Foreign:
+    """A running foreign store, and the way to look into it and to change its mood."""
+
+    service: Service
+
+    @property
+    def url(self) -> str:
+        return self.service.url
+
+    @property
+    def port(self) -> int:
+        return int(self.url.rsplit(":", 1)[1].split("/")[0])
+
+    def set(self, **mood: object) -> None:
+        self._ask("/control", json.dumps(mood).encode())
+
+    def texts(self) -> list[str]:
+        """What it has, sorted; a text that it has twice stands there twice."""
+        return sorted(self._ask("/records")["records"].values())
+
+    def calls(self) -> int:
+        return int(self._ask("/records")["calls"])
+
+    def _ask(self, path: str, body: bytes | None = None) -> dict[str, Any]:
+        request = urllib.request.Request(self.url.removesuffix("/mcp") + path, data=body)  # noqa: S310 our own loopback
+        with urllib.request.urlopen(request, timeout=10) as answer:  # noqa: S310 our own loopback
+            return cast("dict[str, Any]", json.loads(answer.read()))
+
+
+@contextmanager
+def foreign(kind: str, *, port: int = 0) -> Generator[Foreign]:
+    with running([sys.executable, str(ROOT / "tests" / "foreign_cold.py"), kind, str(port)], {}) as service:
+        yield Foreign(service)
