@@ -1,7 +1,6 @@
 """What the doctor looks at. Every check only reads, and one that fails does not keep the next from running.
 
-A finding is a level, a code and facts; its sentence stands in ``messages`` under ``doctor.<code>``, what to do about it
-under ``doctor.<code>_fix``.
+What is around the memory, the daemon and the clients, stands in ``checks_running``.
 """
 
 import os
@@ -10,11 +9,13 @@ import shutil
 import stat
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from memorycore import messages
+from memorycore.cli.checks_running import check_clients, check_daemon, check_remote
+from memorycore.cli.finding import Finding, Level
 from memorycore.domain.memory import TARGETS, Target
 from memorycore.errors import LockTimeout, MemoryCoreError
 from memorycore.options import CoreOptions, Language
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from memorycore.settings import Settings
     from memorycore.store.engine import Soundness
 
-Level = Literal["pass", "warn", "fail"]
 MODEL_WAIT_S = 30.0
 LITTLE_SPACE_BYTES = 200 * 1024 * 1024
 LOCK_WAIT_S = 0.5
@@ -38,13 +38,6 @@ UNSUITABLE = frozenset({
 })  # fmt: skip
 # What lies beside the memory files and is not ours to read or sweep: copies of editors and hosts, leftovers of a crash.
 SIDE_FILES = ("*.bak*", "*.orig", "*.tmp", "*~", ".mem_*", "*.before-*", ".*.sw?")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
-    level: Level
-    code: str
-    facts: Mapping[str, object] = field(default_factory=dict[str, object])
 
 
 def examine(env: Mapping[str, str], language: Language) -> Iterator[Finding]:
@@ -63,6 +56,9 @@ def examine(env: Mapping[str, str], language: Language) -> Iterator[Finding]:
     yield from _safely(lambda: check_hot_folder(settings, env), language)
     yield from _safely(lambda: check_database(options), language)
     yield from _safely(lambda: check_predecessor(options), language)
+    yield from _safely(lambda: check_daemon(settings), language)
+    yield from _safely(lambda: check_remote(options), language)
+    yield from _safely(lambda: check_clients(env), language)
     yield from _safely(lambda: check_model(options), language)
 
 
@@ -298,8 +294,11 @@ def _about_content(found: "Soundness", path: Path, facts: Mapping[str, object]) 
         yield Finding(level="warn", code="held_back", facts={**facts, "count": found.held_back})
     if found.waiting:
         yield Finding(level="pass", code="vectors_waiting", facts={**facts, "count": found.waiting})
-    if found.given_up:
-        yield Finding(level="warn", code="vectors_given_up", facts={**facts, "count": found.given_up})
+    if given_up := sum(found.given_up.values()):
+        kinds = ", ".join(f"{kind} {count}" for kind, count in found.given_up.items())
+        yield Finding(level="warn", code="jobs_given_up", facts={**facts, "count": given_up, "kinds": kinds})
+    if found.failed_steps:
+        yield Finding(level="warn", code="steps_failed", facts={**facts, "steps": ", ".join(found.failed_steps)})
 
 
 def check_predecessor(options: CoreOptions) -> Iterator[Finding]:

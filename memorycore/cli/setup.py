@@ -30,17 +30,26 @@ def memorycore(
     del version  # answered before any command
 
 
-def doctor(*, json: Json = False) -> None:
+def doctor(*, fix: Annotated[bool, typer.Option("--fix")] = False, json: Json = False) -> None:
     from memorycore.cli import checks
+    from memorycore.cli.repairs import repair
 
     shell = Shell(as_json=json)
     findings = list(checks.examine(os.environ, shell.language))
+    repaired = repair(findings, checks.settings_that_work(os.environ)[0]) if fix else []
+    if repaired:
+        findings = list(checks.examine(os.environ, shell.language))
     if json:
-        shell.emit({"ok": not checks.failed(findings), "checks": [checks.as_answer(one, shell) for one in findings]})
+        answer = {"ok": not checks.failed(findings), "checks": [checks.as_answer(one, shell) for one in findings]}
+        shell.emit({**answer, **({"repaired": [one.code for one in repaired]} if fix else {})})
     else:
         for finding in findings:
             checks.show(finding, shell)
         checks.show_counts(findings, shell)
+        for finding in repaired:
+            shell.out.print(shell.word("doctor.repaired", what=checks.sentence(finding, shell.language)))
+        if fix and not repaired:
+            shell.out.print(shell.word("doctor.nothing_to_repair"))
     raise typer.Exit(1 if checks.failed(findings) else 0)
 
 

@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 
     from memorycore.cli.shell import Shell
     from memorycore.daemon.control import Daemon
+    from memorycore.endpoint import Endpoint
+    from memorycore.settings import Settings
 
 
 def steps_of(shell: "Shell") -> list[dict[str, Any]]:
@@ -38,7 +40,7 @@ def answer(shell: "Shell", found: "Daemon | None", steps: "Sequence[Mapping[str,
         "version": None if found is None else found.leader.version,
         "started": None if found is None else found.leader.started,
         "url": None if where is None else where.url,
-        "differs": [] if where is None else _differences(shell, where),
+        "differs": [] if where is None else differences(shell.settings, where),
         "data_dir": str(shell.settings.data_dir),
         "log": str(shell.settings.data_dir / logs.FILE),
         "steps": list(steps),
@@ -67,10 +69,10 @@ def _row(shell: "Shell", one: "Mapping[str, Any]") -> list[Text]:
     return [Text(one["step"]), Text(last), Text(minute(one["next"]) or "–")]
 
 
-def _differences(shell: "Shell", where: Any) -> list[str]:
+def differences(ours: "Settings", where: "Endpoint") -> list[str]:
+    """In what a running daemon is not the one that these settings would start."""
     from memorycore import __version__
 
-    ours = shell.settings
     found = [
         ("version", where.version != __version__),
         ("hot_dir", Path(where.hot_dir).resolve() != ours.hot_dir.resolve()),

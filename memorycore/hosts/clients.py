@@ -137,6 +137,19 @@ def install(found: Client, entry: Entry, *, now: datetime) -> Installed:
     return Installed(file=found.file, changed=True, backup=backup)
 
 
+def written_command(found: Client) -> str | None:
+    """What the client starts as our server, by its file; None without an entry, or when nothing can be made of it."""
+    import yaml
+
+    read = {"json": json.loads, "toml": tomllib.loads, "yaml": yaml.safe_load}[found.syntax]
+    try:
+        content: Any = read((_bytes(found.file) or b"").decode("utf-8-sig"))
+        command = content[found.key][SERVER_NAME]["command"]
+    except (Unreadable, ValueError, yaml.YAMLError, LookupError, TypeError):
+        return None
+    return command if isinstance(command, str) else None
+
+
 def _content(found: Client, entry: Entry) -> dict[str, Any]:
     content: dict[str, Any] = {"command": entry.command, "args": list(entry.args), "env": dict(entry.env)}
     if found.name in {"vscode", "claude-code"}:

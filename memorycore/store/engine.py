@@ -1,6 +1,7 @@
 """What the database engine of this installation can do, and how a database is, looked at without a change."""
 
 import contextlib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -8,7 +9,8 @@ import apsw
 
 from memorycore.store import upkeep
 from memorycore.store.database import BUSY_TIMEOUT_MS, driver_errors
-from memorycore.store.statements import only_row, sql
+from memorycore.store.statements import all_rows, only_row, sql
+from memorycore.store.vectors import EMBED
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,14 +29,16 @@ class Soundness:
     """How a database is.
 
     ``verdict``: "ok" or SQLite's first complaint. ``gaps``: texts without search tokens, tokens or vectors without
-    text, a damaged index. ``waiting``, ``given_up``: vectors still to be made, and those that could not be.
-    ``held_back``: texts that are cold since their memory file had no place for them.
+    text, a damaged index. ``waiting``: vectors still to be made. ``given_up``: how many jobs of each kind were.
+    ``failed_steps``: steps of maintenance that failed when last run. ``held_back``: texts that are cold since their
+    memory file had no place for them.
     """
 
     verdict: str
     gaps: int
     waiting: int
-    given_up: int
+    given_up: Mapping[str, int]
+    failed_steps: tuple[str, ...]
     held_back: int
 
 
@@ -77,13 +81,15 @@ def _look_at(path: Path, options: str) -> Soundness:
     with driver_errors(path), contextlib.closing(apsw.Connection(path.absolute().as_uri() + options, flags=flags)) as c:
         c.set_busy_timeout(BUSY_TIMEOUT_MS)
         found = upkeep.look(c)
-        waiting, given_up = only_row(c, "all_jobs")
+        jobs = {kind: (waiting, dead) for kind, waiting, dead in all_rows(c, "all_jobs")}
+        failed = tuple(step for (step,) in all_rows(c, "failed_steps"))
         (held_back,) = only_row(c, "all_held_back")
     return Soundness(
         verdict=found.database,
         gaps=len(found.missing) + len(found.orphans) + found.dead_vectors + (found.text_index != "ok"),
-        waiting=waiting,
-        given_up=given_up,
+        waiting=jobs.get(EMBED, (0, 0))[0],
+        given_up={kind: dead for kind, (_, dead) in jobs.items() if dead},
+        failed_steps=failed,
         held_back=held_back,
     )
 

@@ -14,5 +14,8 @@ WHERE m.state = 'active' AND m.residence = 'cold'
     SELECT action FROM event WHERE memory_id = m.id AND action IN ('held_back', 'moved') ORDER BY seq DESC LIMIT 1
   );
 
--- name: all_jobs
-SELECT count(*) FILTER (WHERE dead = 0), count(*) FILTER (WHERE dead = 1) FROM job;
+-- name: all_jobs (all namespaces: only counts leave)
+SELECT kind, count(*) FILTER (WHERE dead = 0), count(*) FILTER (WHERE dead = 1) FROM job GROUP BY kind ORDER BY kind;
+
+-- name: failed_steps (all namespaces: only names of steps leave)
+SELECT DISTINCT step FROM step_run WHERE outcome = 'failed' ORDER BY step;
