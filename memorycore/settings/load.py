@@ -2,7 +2,6 @@
 
 import os
 import stat
-import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import Field
 from hashlib import sha256
@@ -120,6 +119,8 @@ def config_path(env: Mapping[str, str]) -> Path:
 
 
 def _read_file(env: Mapping[str, str], file: Path | None) -> tuple[Path, dict[str, object]]:
+    import tomllib
+
     path = file or config_path(env)
     try:
         content = path.read_bytes()
