@@ -42,11 +42,18 @@ def daemon(
     leave(run(Shell().settings, asked))
 
 
-def start(*, port: Port = None, idle_exit: IdleExit = None, json: Json = False) -> None:
+def start(
+    *,
+    port: Port = None,
+    idle_exit: IdleExit = None,
+    on_demand: Annotated[bool, typer.Option("--on-demand")] = False,
+    json: Json = False,
+) -> None:
     from memorycore.daemon import control
 
     shell = Shell(as_json=json)
-    _started(shell, *control.start(shell.settings, idle_exit_s=_seconds(idle_exit), port=port))
+    minutes = shell.settings.daemon_idle_minutes if on_demand and idle_exit is None else idle_exit
+    _started(shell, *control.start(shell.settings, idle_exit_s=_seconds(minutes), port=port))
 
 
 def restart(*, port: Port = None, idle_exit: IdleExit = None, json: Json = False) -> None:

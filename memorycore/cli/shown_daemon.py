@@ -18,11 +18,12 @@ if TYPE_CHECKING:
 
 def steps_of(shell: "Shell") -> list[dict[str, Any]]:
     """When each maintenance step last ran and runs next; empty where there is no memory yet."""
+    from memorycore.core import MemoryCore
     from memorycore.daemon.upkeep import outlook
 
     if not (shell.settings.data_dir / "memorycore.db").is_file():
         return []
-    with shell.core() as core:
+    with MemoryCore(shell.settings.core_options(), long_lived=False) as core:  # without its model
         return [
             {"step": one.step, "last": _iso(one.last), "outcome": one.outcome, "next": _iso(one.next)}
             for one in outlook(core)

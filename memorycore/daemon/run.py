@@ -8,7 +8,6 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import partial
 from pathlib import Path
 from secrets import token_urlsafe
 from types import FrameType
@@ -23,7 +22,7 @@ from memorycore.server.life import END_WITHIN_S, end_hard_in
 
 if TYPE_CHECKING:
     from memorycore.daemon.schedule import Schedule
-    from memorycore.server.desk import Desk
+    from memorycore.daemon.upkeep import Upkeep
     from memorycore.server.sessions import Hall
     from memorycore.settings import Settings
     from memorycore.web import State
@@ -103,12 +102,14 @@ async def _lead(settings: "Settings", asked: Asked, me: Leader) -> None:
 
     from memorycore import web
     from memorycore.core import MemoryCore
+    from memorycore.daemon.upkeep import Upkeep
     from memorycore.server import sessions
     from memorycore.server.desk import Desk
 
     desk = Desk(lambda: MemoryCore.open(settings.core_options(), long_lived=True), language=settings.language)
     state = web.State(settings=settings, desk=desk, token=token_urlsafe(32))
-    schedule = _schedule(settings, desk, f"daemon {me.pid}")
+    upkeep = Upkeep(desk=desk, owner=f"daemon {me.pid}")
+    schedule = _schedule(settings, upkeep)
     http = _listeners(settings.http_host, settings.daemon_port if asked.port is None else asked.port)
     relay = await sessions.bind()
     here = _endpoint(settings, me, state.token, ports=(http[0].getsockname()[1], sessions.port_of(relay)))
@@ -132,7 +133,7 @@ async def _lead(settings: "Settings", asked: Asked, me: Leader) -> None:
             tasks.start_soon(sessions.listen, relay, hall)
             while not service.started:  # noqa: ASYNC110 - uvicorn has no event for it
                 await anyio.sleep(0.01)
-            tasks.start_soon(anyio.to_thread.run_sync, _begin, schedule, desk)
+            tasks.start_soon(anyio.to_thread.run_sync, _begin, schedule, upkeep)
             tasks.start_soon(_watch, hall, me, _idle_limit(asked, state), end)
             await over.wait()
             await _finish(hall, schedule, service)
@@ -185,22 +186,15 @@ async def _watch(hall: "Hall", me: Leader, is_idle: Callable[[], bool], end: Cal
         await anyio.sleep(LOOK_AROUND_S)
 
 
-def _schedule(settings: "Settings", desk: "Desk", owner: str) -> "Schedule":
-    from memorycore.daemon import upkeep
+def _schedule(settings: "Settings", upkeep: "Upkeep") -> "Schedule":
     from memorycore.daemon.schedule import Schedule
 
-    return Schedule(
-        look=partial(upkeep.look, desk, owner),
-        run=partial(upkeep.run, desk, owner),
-        cron=settings.core_options().maintenance.cron,
-    )
+    return Schedule(look=upkeep.look, run=upkeep.run, cron=settings.core_options().maintenance.cron)
 
 
-def _begin(schedule: "Schedule", desk: "Desk") -> None:
+def _begin(schedule: "Schedule", upkeep: "Upkeep") -> None:
     """Open the core, which loads its model meanwhile, and begin to tend it."""
-    from memorycore.daemon import upkeep
-
-    schedule.start(upkeep.last_runs(desk), datetime.now(UTC))
+    schedule.start(upkeep.last_runs(), datetime.now(UTC))
 
 
 def _listeners(host: str, port: int) -> list[socket.socket]:

@@ -1,7 +1,7 @@
 """Maintenance as the daemon does it: what the store says is due, one step after the other."""
 
 import logging
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -16,44 +16,54 @@ _log = logging.getLogger(__name__)
 TIME_BOX_S = 240.0  # what is left then goes on at the next look
 
 
-def look(desk: "Desk", owner: str, light: bool) -> None:  # noqa: FBT001 the scheduler hands it over by position
-    """Run every light step that is due, or every heavy one."""
-    try:
-        with desk.core() as core:
-            due = [step for step in core.due_steps(core.rooms.clock()) if is_light(step) is light]
-    except MemoryCoreError as error:
-        _log.warning("nothing can be tended now: %s", error.code)
-        return
-    for step in due:
-        run(desk, owner, step)
+@dataclass(slots=True, kw_only=True)
+class Upkeep:
+    """Who tends the memory of a desk. ``owner`` holds the leases; ``trouble`` is said once, and when it is over."""
 
+    desk: "Desk"
+    owner: str
+    trouble: str = field(default="", init=False)
 
-def run(desk: "Desk", owner: str, step: str) -> None:
-    """Run one step and say how it went."""
-    try:
-        with desk.core() as core:
-            done = core.maintain([step], owner=owner, time_box_s=TIME_BOX_S)
-    except MemoryCoreError as error:
-        _log.warning("step %s could not run: %s", step, error.code)
-        return
-    for one in done["steps"]:
-        metrics.add("memorycore_steps_total", step=step, outcome=str(one["outcome"]))
-        _log.info("step %s: %s", step, one["outcome"], extra={"facts": {"step": step, "seconds": one.get("seconds")}})
+    def look(self, light: bool) -> None:  # noqa: FBT001 the scheduler hands it over by position
+        """Run every light step that is due, or every heavy one."""
+        try:
+            with self.desk.core() as core:
+                due = [step for step in core.due_steps() if is_light(step) is light]
+        except MemoryCoreError as error:
+            self._in_trouble(error.code)
+            return
+        self._in_trouble("")
+        for step in due:
+            self.run(step)
 
+    def run(self, step: str) -> None:
+        """Run one step and say how it went."""
+        try:
+            with self.desk.core() as core:
+                done = core.maintain([step], owner=self.owner, time_box_s=TIME_BOX_S)
+        except MemoryCoreError as error:
+            self._in_trouble(error.code)
+            return
+        for one in done["steps"]:
+            metrics.add("memorycore_steps_total", step=step, outcome=str(one["outcome"]))
+            facts = {"step": step, "seconds": one.get("seconds")}
+            _log.info("step %s: %s", step, one["outcome"], extra={"facts": facts})
 
-def last_runs(desk: "Desk") -> dict[str, datetime | None]:
-    """When each step last began; empty while the store cannot be opened."""
-    try:
-        with desk.core() as core:
-            return {step: one.started_at for step, one in core.step_runs().items()}
-    except MemoryCoreError:
-        return {}
+    def last_runs(self) -> dict[str, datetime | None]:
+        """When each step last began; empty while the store cannot be opened."""
+        try:
+            with self.desk.core() as core:
+                return {step: one.started_at for step, one in core.step_runs().items()}
+        except MemoryCoreError as error:
+            self._in_trouble(error.code)
+            return {}
 
-
-def is_light(step: str) -> bool:
-    from memorycore.govern.steps.table import STEPS
-
-    return STEPS[step].light
+    def _in_trouble(self, code: str) -> None:
+        before, self.trouble = self.trouble, code
+        if code and code != before:
+            _log.warning("nothing can be tended now: %s", code)
+        elif before and not code:
+            _log.info("the memory can be tended again")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,3 +94,9 @@ def outlook(core: "MemoryCore") -> list[Outlook]:
         if due is not None or last is not None:
             found.append(Outlook(step=step, last=last, outcome="" if run is None else run.outcome, next=due))
     return found
+
+
+def is_light(step: str) -> bool:
+    from memorycore.govern.steps.table import STEPS
+
+    return STEPS[step].light
