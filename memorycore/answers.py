@@ -364,6 +364,38 @@ class Scheduled(TypedDict):
     result: NotRequired[dict[str, object]]
 
 
+class BackedUp(TypedDict):
+    """One backup. ``files``: how many hot files are in it; ``dropped``: older ones that went; ``problem``: a code."""
+
+    path: str
+    bytes: int
+    made_at: NotRequired[str]
+    memories: NotRequired[int]
+    files: NotRequired[int]
+    version: NotRequired[str]
+    dropped: NotRequired[list[str]]
+    problem: NotRequired[str]
+
+
+class Backups(TypedDict):
+    """Named like the command: ``memorycore backup list``."""
+
+    folder: str
+    backups: list[BackedUp]
+
+
+class Restored(TypedDict):
+    """``aside``: where the state from before is now. ``files``: the hot files that were put back."""
+
+    status: Literal["restored", "would_restore"]
+    path: str
+    made_at: str
+    memories: int
+    files: list[str]
+    aside: NotRequired[str]
+    verified: NotRequired[bool]
+
+
 class HistoryLine(TypedDict):
     """One line of the ledger, for a person. Texts are shortened.
 

@@ -9,7 +9,21 @@ from typing import Any
 import typer
 
 from memorycore import messages
-from memorycore.cli import cold, daemon, forgetting, judge, maintain, overflow, past, read, review, setup, token, write
+from memorycore.cli import (
+    backup,
+    cold,
+    daemon,
+    forgetting,
+    judge,
+    maintain,
+    overflow,
+    past,
+    read,
+    review,
+    setup,
+    token,
+    write,
+)
 from memorycore.options import Language
 
 EVERYDAY = {
@@ -22,6 +36,7 @@ EVERYDAY = {
     "review": review.review,
     "overflow": overflow.overflow,
     "maintain": maintain.maintain,
+    "backup": backup.backup,
 }
 LOOK = {
     "status": read.status,

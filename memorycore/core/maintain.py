@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 from memorycore import answers
-from memorycore.core import consolidate, overflow
+from memorycore.core import backup, consolidate, overflow
 from memorycore.core.rooms import Rooms
 from memorycore.domain.memory import Memory, format_time
 from memorycore.errors import HotFileError
@@ -140,6 +140,7 @@ def _steps(rooms: Rooms) -> Mapping[str, Step]:
         "questions": lambda work: question_log.keep(db, options, work.clock(), dry_run=work.dry_run),
         "uses": upkeep_steps.uses,
         "compact": upkeep_steps.compact,
+        "backup": lambda work: backup.step(rooms, work),
         "checkpoint": lambda work: upkeep_steps.checkpoint(work, rooms.embedding),
     }
 

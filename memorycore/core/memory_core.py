@@ -4,11 +4,13 @@ import copy
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from datetime import datetime
 from itertools import islice
+from pathlib import Path
 from typing import Self, Unpack
 
 from memorycore import answers, answers_forget, answers_overflow, answers_story, answers_turn, overview, reply_store
 from memorycore.cold.local import LocalColdStore
 from memorycore.core import (
+    backup,
     change,
     elsewhere,
     erase,
@@ -422,6 +424,14 @@ class MemoryCore:
             InvalidInput: There is no step with this name.
         """
         return maintain.maintain(self.rooms, steps, dry_run=dry_run, report=report, time_box_s=time_box_s, owner=owner)
+
+    def backup(self, target: Path | None = None) -> answers.BackedUp:
+        """Make a backup of the whole store and its hot files; in our own folder, of which the last few are kept.
+
+        Raises:
+            StoreError: There is no room, or it cannot be written there.
+        """
+        return backup.backup(self.db, self.options, self.rooms.clock(), target)
 
     def step_runs(self) -> dict[str, StepRun]:
         """Every maintenance step that ever ran here, as it last ran, and when it is due again."""

@@ -17,6 +17,7 @@ import apsw
 
 from memorycore.errors import SchemaTooNew, StoreBusy, StoreDamaged, StoreError
 from memorycore.store.folders import make_private
+from memorycore.store.statements import only_row
 
 BUSY_TIMEOUT_MS = 5_000
 # The write-ahead log is cut when it grows beyond this. Readers that take turns would else let it grow for ever.
@@ -54,6 +55,8 @@ class Database:
             migrate(self._writer, path, migrations())
             # Commits reach the disk before they are acknowledged; one costs about a tenth of a millisecond on an SSD.
             self._writer.execute("PRAGMA synchronous = FULL")
+            self._epoch = self._newest_epoch = _epoch(self._writer)
+        self._seen_version = -1
 
     @contextlib.contextmanager
     def write(self, *, timeout_ms: int = BUSY_TIMEOUT_MS) -> Generator[apsw.Connection]:
@@ -117,8 +120,18 @@ class Database:
             return int(self._watch.pragma("data_version"))
 
     def was_replaced(self) -> bool:
-        """Whether another file, or none, stands where this database was opened: what is written here is lost then."""
-        return _identity(self.path) != self._file
+        """Whether another file, or none, stands where this database was opened, or a backup was put into it.
+
+        What is written into another file is lost; after a backup was restored, what is known of before is wrong.
+        """
+        if _identity(self.path) != self._file:
+            return True
+        version = self.data_version()
+        if version != self._seen_version:
+            self._seen_version = version
+            with self.read() as c:
+                self._newest_epoch = _epoch(c)
+        return self._newest_epoch != self._epoch
 
     def backup(self, target: Path) -> None:
         """Copy the whole database to ``target`` (mode 0600), safe beside writers."""
@@ -275,6 +288,11 @@ def _backup_before_upgrade(connection: apsw.Connection, path: Path, version: int
         while not step.done:
             step.step(1_000)
     target.chmod(0o600)
+
+
+def _epoch(connection: apsw.Connection) -> int:
+    """How often a backup was put into this database."""
+    return int(only_row(connection, "epoch")[0])
 
 
 def _identity(path: Path) -> tuple[int, int] | None:

@@ -41,6 +41,7 @@ _SPECS = (
     StepSpec(name="uses", every=timedelta(hours=6), light=True, whole_store=True),
     StepSpec(name="compact", every=timedelta(days=1), whole_store=True),
     StepSpec(name="checkpoint", every=timedelta(hours=1), light=True, whole_store=True),
+    StepSpec(name="backup", every=timedelta(days=1), whole_store=True),
 )
 STEPS: Mapping[str, StepSpec] = {spec.name: spec for spec in _SPECS}
 
