@@ -1,11 +1,14 @@
 """Cold stores as processes on the loopback: ours, and two foreign ones that the tests bring along."""
 
+import contextlib
 import json
 import os
 import queue
+import socket
 import subprocess
 import sys
 import threading
+import time
 import urllib.request
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
@@ -44,6 +47,7 @@ def running(command: Sequence[str], env: Mapping[str, str]) -> Generator[Service
     try:
         url = addresses.get(timeout=60)
         assert url, "".join(printed)
+        _wait_until_it_listens(url)
         yield Service(process, url, printed)
     finally:
         process.kill()
@@ -51,6 +55,15 @@ def running(command: Sequence[str], env: Mapping[str, str]) -> Generator[Service
         reader.join(5)
         if process.stderr:
             process.stderr.close()
+
+
+def _wait_until_it_listens(url: str) -> None:
+    host, _, port = url.removeprefix("http://").partition("/")[0].partition(":")
+    ends_at = time.monotonic() + 60
+    while time.monotonic() < ends_at:
+        with contextlib.suppress(OSError), socket.create_connection((host, int(port)), timeout=1):
+            return
+        time.sleep(0.05)
 
 
 def _read(process: "subprocess.Popen[str]", printed: list[str], addresses: "queue.SimpleQueue[str]") -> None:
@@ -66,6 +79,15 @@ def cold_serve(home: Path, *, port: int = 0, **env: str) -> AbstractContextManag
     """``memorycore cold-serve`` of a user whose home is ``home``, without a model."""
     own = {"HOME": str(home), "MEMORYCORE_EMBED_MODEL": "none", "MEMORYCORE_LANG": "en"}
     return running([sys.executable, "-m", "memorycore", "cold-serve", "--port", str(port)], own | env)
+
+
+def reference_service(file: Path) -> AbstractContextManager[Service]:
+    """``examples/cold_store_reference.py``."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    script = ROOT / "examples" / "cold_store_reference.py"
+    return running([sys.executable, str(script), "--port", str(port), "--file", str(file)], {})
 
 
 @dataclass

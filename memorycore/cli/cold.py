@@ -86,27 +86,25 @@ def _guard(settings: "Settings", host: str) -> "Guard | None":
         NotAvailable: No names of this host are allowed, or nobody has a token.
     """
     from memorycore.errors import NotAvailable
-    from memorycore.server.http import Guard, refuse_other_hosts
-    from memorycore.web.state import allowed_hosts
+    from memorycore.server.http import Guard
+    from memorycore.web.binding import LOOPBACK_NAMES, allowed_hosts, is_loopback
     from memorycore.web.tokens import TokenFile
 
-    try:
-        refuse_other_hosts(host)
-    except NotAvailable:
-        tokens, hosts = TokenFile(settings.data_dir), allowed_hosts(settings)
-        if not hosts:
-            raise NotAvailable(what=f"--host {host}", why="needs_hosts", instead="--host 127.0.0.1") from None
-        if not any(token.namespace == settings.namespace for token in tokens.all()):
-            raise NotAvailable(
-                what=f"--host {host}", why="needs_tokens", namespace=settings.namespace, instead="--host 127.0.0.1"
-            ) from None
+    if is_loopback(host):
+        return None
+    tokens, hosts = TokenFile(settings.data_dir), allowed_hosts(settings)
+    if not hosts:
+        raise NotAvailable(what=f"--host {host}", why="needs_hosts", instead="--host 127.0.0.1")
+    if not any(token.namespace == settings.namespace for token in tokens.all()):
+        raise NotAvailable(
+            what=f"--host {host}", why="needs_tokens", namespace=settings.namespace, instead="--host 127.0.0.1"
+        )
 
-        def opens(given: str) -> bool:
-            found = tokens.find(given)
-            return found is not None and found.namespace == settings.namespace
+    def opens(given: str) -> bool:
+        found = tokens.find(given)
+        return found is not None and found.namespace == settings.namespace
 
-        return Guard(hosts=hosts, opens=opens)
-    return None
+    return Guard(hosts=[*hosts, *LOOPBACK_NAMES], opens=opens)
 
 
 def _serve_stdio(server: Any, parent: int) -> None:

@@ -1,6 +1,7 @@
 """What every cold store does. One suite for all of them: a new store joins by being a fixture's parameter."""
 
 from collections.abc import Generator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -8,10 +9,12 @@ import pytest
 from memorycore.cold.contract import ColdStore
 from memorycore.cold.remote import RemoteColdStore
 from memorycore.errors import InvalidInput, NotFound, TooLong
-from tests.cold_services import cold_serve
+from tests.cold_services import cold_serve, reference_service
 from tests.homes import Home
 
 LONG = "The attic inventory lists: " + ", ".join(f"box {number} with jars" for number in range(200))
+# One word of each text here, for a store that can only be asked.
+EVERYTHING = "attic shelf spare wheel 设 サ ключ emoji"
 
 
 @pytest.fixture(scope="module")
@@ -21,15 +24,24 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Generator[str]:
         yield service.url
 
 
-@pytest.fixture(params=["local", "remote"])
+@pytest.fixture(scope="module")
+def reference(tmp_path_factory: pytest.TempPathFactory) -> Generator[str]:
+    """Where the example of a cold store answers."""
+    with reference_service(tmp_path_factory.mktemp("reference") / "cold.jsonl") as service:
+        yield service.url
+
+
+@pytest.fixture(params=["local", "remote", "reference"])
 def cold(request: pytest.FixtureRequest, tmp_path: Path) -> Generator[ColdStore]:
     if request.param == "local":
         with Home(tmp_path).core() as core:
             yield core.cold
         return
-    store = RemoteColdStore(request.getfixturevalue("served"))
-    for hit in list(store.everything()):
-        store.forget(hit.id)
+    store = RemoteColdStore(request.getfixturevalue("served" if request.param == "remote" else "reference"))
+    for hit in [*store.everything(), *store.recall(EVERYTHING, top_k=100)]:
+        with suppress(NotFound):
+            store.forget(hit.id)
+    assert store.stats().total == 0
     yield store
     store.close()
 
