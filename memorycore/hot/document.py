@@ -10,7 +10,7 @@ import tomllib
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from importlib.resources import files
 from typing import Any
 
@@ -41,6 +41,7 @@ class Document:
     flags: tuple[str, ...] = ()
 
 
+@lru_cache(maxsize=4)  # as ``parse_sidecar``
 def parse(data: bytes, *, path: str) -> Document:
     """Read entries as a person would: blanks, line ends, marks and stray delimiters are nobody's text.
 

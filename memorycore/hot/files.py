@@ -12,6 +12,7 @@ from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from dataclasses import replace as with_changes
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from pathlib import Path
 
 from memorycore.domain.text import entry_hash
@@ -62,7 +63,7 @@ class Contents:
     @property
     def unstamped(self) -> bool:
         """Whether the sidecar lacks an entry, or could not be read whole."""
-        return self.sidecar.damaged or any(entry_hash(entry) not in self.sidecar.entries for entry in self.entries)
+        return self.sidecar.damaged or not self.sidecar.entries.keys() >= _keys(self.entries)
 
     @property
     def looks_unmanaged(self) -> bool:
@@ -71,6 +72,12 @@ class Contents:
             return False
         meta = self.sidecar.entries.get(entry_hash(self.entries[0]))
         return meta is None or meta.origin in {"legacy", "hermes"}
+
+
+@lru_cache(maxsize=4)
+def _keys(entries: tuple[str, ...]) -> frozenset[str]:
+    """The keys of entries in their sidecar."""
+    return frozenset(map(entry_hash, entries))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -80,13 +80,13 @@ class Neighbour:
 class Scouted:
     """What all vectors say of some texts: the nearest memories (seq) by text, as of change number ``since``.
 
-    ``parts`` are the vectors of the texts, ``[k, width]`` each. Empty without a model: then words alone decide.
+    ``residuals`` are those of the texts' vectors, ``[k, width]`` each. Empty without a model: then words alone decide.
     """
 
     fingerprint: str = ""
     calibration: Calibration | None = None
     since: int = 0
-    parts: Mapping[str, Floats] = field(default_factory=dict[str, "Floats"])
+    residuals: Mapping[str, Floats] = field(default_factory=dict[str, "Floats"])
     near: Mapping[str, Sequence[int]] = field(default_factory=dict[str, "Sequence[int]"])
     common: dict[str, int] = field(default_factory=dict[str, int])
     """About how many memories hold each of the common words that were counted so far; it fills while it is used."""
@@ -119,28 +119,33 @@ class Scout:
             known = known_fingerprint(c, fingerprint)
             since = int(only_row(c, "newest_change")[0])
             near: dict[str, Sequence[int]] = {}
+            moved = {text: residuals_of(text, found, calibration) for text, found in parts.items()}
             if known is not None:
-                since, near = self._nearest(c, parts, namespace, (fingerprint, known, calibration))
+                since, near = self._nearest(c, moved, namespace, (fingerprint, known, calibration))
         return Scouted(
-            fingerprint=fingerprint, calibration=calibration, since=since, parts=parts, near=near, common=self._common
+            fingerprint=fingerprint,
+            calibration=calibration,
+            since=since,
+            residuals=moved,
+            near=near,
+            common=self._common,
         )
 
     def _nearest(
         self,
         c: apsw.Connection,
-        parts: Mapping[str, Floats],
+        moved: Mapping[str, Floats],
         namespace: str,
         space: tuple[str, int, Calibration],
     ) -> tuple[int, dict[str, Sequence[int]]]:
         fingerprint, known, calibration = space
-        moved = {text: residuals_of(text, found, calibration) for text, found in parts.items()}
         if self._index is not None:
             with self._index.vectors(c, known, calibration) as matrix:
                 return matrix.since, _nearest_in(matrix, moved, namespace)
         with self._lock:
             if self._held is None or self._held.fingerprint_id != known:
                 total, _ = only_row(c, "count_embeddings", {"fingerprint_id": known})
-                few = len(parts) == 1 or total > MOST_HELD
+                few = len(moved) == 1 or total > MOST_HELD
                 if few and vector_index.serves(c, fingerprint, calibration):
                     since = int(only_row(c, "newest_change")[0])
                     return since, {
@@ -304,7 +309,8 @@ def _telling(words: _Words, common: set[str]) -> tuple[float, float]:
 
 def _nearest_of_new(c: apsw.Connection, text: str, scouted: Scouted) -> list[int]:
     """Memories (seq) like the text among those that were written or changed since the look at all vectors."""
-    if scouted.calibration is None or text not in scouted.parts:
+    ours = scouted.residuals.get(text)
+    if scouted.calibration is None or ours is None:
         return []
     known = known_fingerprint(c, scouted.fingerprint)
     if known is None:
@@ -312,7 +318,6 @@ def _nearest_of_new(c: apsw.Connection, text: str, scouted: Scouted) -> list[int
     found = all_rows(c, "vectors_since", {"fingerprint_id": known, "since": scouted.since})
     if not found:
         return []
-    ours = residuals_of(text, scouted.parts[text], scouted.calibration)
     theirs = residuals([(int(seq), bytes(vector), str(said)) for seq, vector, said, *_ in found], scouted.calibration)
     scores = (theirs @ ours.T).max(axis=1)
     order: list[int] = (-scores).argsort(kind="stable")[: LOOKED_AT + ARCHIVED_LOOKED_AT].tolist()
@@ -328,12 +333,12 @@ def _likeness(c: apsw.Connection, text: str, others: Iterable[int], scouted: Sco
 
     calibration = scouted.calibration
     known = known_fingerprint(c, scouted.fingerprint) if scouted.fingerprint else None
-    if calibration is None or known is None or text not in scouted.parts:
+    ours = scouted.residuals.get(text)
+    if calibration is None or known is None or ours is None:
         return {}
     stored = all_rows(c, "vectors_by_seq", {"fingerprint_id": known, "seqs": json.dumps(list(others))})
     if not stored:
         return {}
-    ours = residuals_of(text, scouted.parts[text], calibration)
     theirs = residuals([(int(seq), bytes(vector), str(said)) for seq, vector, said in stored], calibration)
     theirs = theirs / np.maximum(np.linalg.norm(theirs, axis=1, keepdims=True), np.float32(1e-6))
     scores = np.vecdot(theirs[:, np.newaxis], ours)  # as in ``Matrix.nearest``

@@ -250,7 +250,7 @@ def _memories(cursor: apsw.Cursor) -> list[Memory]:
 def _memory(row: dict[str, Any]) -> Memory:
     values: dict[str, Any] = {name: row[name] for name in _COLUMNS}
     values |= {name: from_ms(row[name]) for name in _TIMES}
-    values |= {name: tuple(json.loads(row[name])) for name in (*_LISTS, "refs")}
+    values |= {name: () if row[name] == "[]" else tuple(json.loads(row[name])) for name in (*_LISTS, "refs")}
     values |= {name: bool(row[name]) for name in _FLAGS}
     values["seq"] = row["seq"]
     if "masked" in values["flags"] or values["residence"] == "stub":
