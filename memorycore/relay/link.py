@@ -94,8 +94,12 @@ class DaemonLink:
             OSError: Nobody listens, or whoever does cannot show the token.
             Refused: The daemon serves other clients than this one.
         """
-        self._socket = socket.create_connection(found.relay, timeout=CONNECT_WITHIN_S)
+        self._socket = (
+            socket.socket()
+        )  # looking the address up, as create_connection does, takes longer than connecting
         try:
+            self._socket.settimeout(CONNECT_WITHIN_S)
+            self._socket.connect(found.relay)
             self._socket.settimeout(greeting.WITHIN_S)
             self.lines = lines_of(self._socket.recv)
             self._greet(wanted, found)

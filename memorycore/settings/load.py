@@ -119,8 +119,6 @@ def config_path(env: Mapping[str, str]) -> Path:
 
 
 def _read_file(env: Mapping[str, str], file: Path | None) -> tuple[Path, dict[str, object]]:
-    import tomllib
-
     path = file or config_path(env)
     try:
         content = path.read_bytes()
@@ -130,6 +128,8 @@ def _read_file(env: Mapping[str, str], file: Path | None) -> tuple[Path, dict[st
         return path, {}
     except OSError as error:
         raise SettingsError(key=str(path), why="unreadable_config", detail=error.strerror) from error
+    import tomllib  # most have no such file
+
     try:
         return path, tomllib.loads(content.decode("utf-8-sig"))
     except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:

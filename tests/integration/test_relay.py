@@ -19,7 +19,7 @@ from tests.local_daemon import LocalDaemon, local_daemon
 from tests.wire import PROTOCOL, Wire, read_answer, server_env
 
 HEAVY = ("mcp", "mcp_types", "numpy", "pydantic", "anyio", "apsw", "httpx", "typer", "asyncio", "logging", "argparse")
-USAGE = {"name": "memorycore_get_memory_usage", "arguments": {}}
+USAGE: dict[str, Any] = {"name": "memorycore_get_memory_usage", "arguments": {}}
 
 
 @pytest.fixture
@@ -66,7 +66,7 @@ def test_a_client_of_the_older_sdk_is_served(daemon: LocalDaemon) -> None:
 
 def test_lines_that_are_piped_in_at_once_are_all_answered(daemon: LocalDaemon) -> None:
     hello = {"protocolVersion": PROTOCOL, "capabilities": {}, "clientInfo": {"name": "pipe", "version": "1"}}
-    asked = [
+    asked: list[dict[str, Any]] = [
         {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello},
         {"jsonrpc": "2.0", "method": "notifications/initialized"},
         {"jsonrpc": "2.0", "id": "two", "method": "tools/call", "params": USAGE},
@@ -100,7 +100,10 @@ def test_a_daemon_that_ends_in_order_is_not_noticed(daemon: LocalDaemon) -> None
 def test_a_call_that_was_running_when_the_daemon_died_is_told_so(daemon: LocalDaemon) -> None:
     daemon.is_open.clear()
     with begun(daemon.env) as wire:
-        call = {"name": "memorycore_store_fact", "arguments": {"content": "The archive in York burnt down in 1984."}}
+        call: dict[str, Any] = {
+            "name": "memorycore_store_fact",
+            "arguments": {"content": "The archive in York burnt down in 1984."},
+        }
         number, listed = wire.ask("tools/call", call), wire.ask("tools/list")
         assert daemon.is_called.wait(10)
         daemon.cut()
