@@ -13,6 +13,7 @@ _AHEAD = frozenset({"date", "time", "adjective", "quantifier", "func", "neg", "c
 _PHRASES = frozenset({"prep", "contrast", "cue", "date", "adjective", "conj"})
 """What opens a phrase that a comma ends: "before a commit, run …"."""
 _NAMING = frozenset({"noun", "word", "char", "name", "name?", "code", "num"})
+_PERSONS = frozenset("他她我你")
 _OPENING = 10  # tokens before the comma
 _SHORTEST = 3
 _LONGEST_TIME = 4
@@ -121,7 +122,7 @@ def _is_subject(tokens: list[Token] | tuple[Token, ...], place: int, *, phrase: 
     """Somebody or something that the text is about; what "before" or "when" ends is none: 出门前."""
     token = tokens[place]
     if token.kind in {"soft", "be"}:
-        return token.key != "时"
-    if token.kind not in _NAMING or phrase or token.key in _occasions():
+        return token.kind == "be" or token.key in _PERSONS
+    if token.kind not in _NAMING or phrase or token.key in _occasions() or token.dimension == "time":
         return False
     return not any(later.kind == "contrast" or later.key == "时" for later in tokens[place + 1 : place + _LONGEST_TIME])

@@ -9,6 +9,8 @@ _NAMING = frozenset({"noun", "word", "name", "name?", "verb", "adjective"})
 _SHORTEST_VERB = 4
 _COMPOUND = {"time": (60.0, 3600.0, 86400.0, 604800.0), "length": (0.01, 1.0, 1000.0), "mass": (0.001, 1.0)}
 """By dimension: the units, in its base, behind which a smaller amount is added."""
+_OPENING = frozenset({"cue", "punct", "date", "func", "adjective"})
+_ACTING = frozenset({"verb", "modal", "be", "neg"})
 _LEAST = 1e-6
 _EVERY = {
     86400: "daily", 604800: "weekly", 1209600: "fortnightly", 172800: "every other day", 2629800: "monthly",
@@ -55,11 +57,17 @@ def _unread(tokens: list[Token], language: str) -> int:
 
 
 def _is_compound(tokens: list[Token], place: int, language: str) -> bool:
-    """A Chinese verb of one character beside an unknown one that opens the text: probably part of a longer word."""
+    """A Chinese verb that opens the text and is part of a longer word: 登录分支以工单号命名.
+
+    A verb of one character beside an unknown one; a longer one before a noun, when another verb comes.
+    """
     token = tokens[place]
-    if language != "zh" or place or token.kind != "verb" or token.end - token.start > 1 or len(tokens) == 1:
+    if language != "zh" or token.kind != "verb" or place + 1 == len(tokens):
         return False
-    return tokens[1].kind == "char"
+    if token.end - token.start == 1:
+        return not place and tokens[1].kind == "char"
+    opens = all(before.kind in _OPENING for before in tokens[:place])
+    return opens and tokens[place + 1].kind == "noun" and any(after.kind in _ACTING for after in tokens[place + 2 :])
 
 
 def _looks_like_verb(tokens: list[Token], place: int) -> bool:

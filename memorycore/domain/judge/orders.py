@@ -56,8 +56,8 @@ def _in_phrase(run: Run, opener: Token, case: Case, *, ordered: bool) -> str:
     named = all(term.kind in _NAMES for term in (*run.old, *run.new))
     if opener.key in _SCOPES | _SCOPES_IN_TIME or opener.kind == "func":
         return "" if named and not _chosen(case) and not _behind_noun(run, case.new) else "subject"
-    if case.new.language == "zh":
-        return "subject"  # 给客户写…: for whom, before the verb
+    if case.new.language == "zh" or _chosen(case) or _before_noun(run, case.new):
+        return "subject"  # 给客户写…: for whom; "use … with customers"; "add … to the report code"
     return "object" if ordered and not named else ""
 
 
@@ -128,6 +128,13 @@ def _is_genitive(token: Token, before: list[Token], text: Assertion) -> bool:
         return False
     word = text.text[token.start : token.end].casefold()
     return word in words_of("order", "genitives")
+
+
+def _before_noun(run: Run, text: Assertion) -> bool:
+    """Part of a name that goes on in both: the report code."""
+    if run.after is None or run.after.kind not in _NAMING:
+        return False
+    return not text.text[run.new[-1].token.end : run.after.token.start].strip()
 
 
 def _behind_noun(run: Run, text: Assertion) -> bool:

@@ -119,14 +119,25 @@ def _one_slot(case: Case, sign: Evidence | None) -> Verdict | None:
     if sign.code in VALUES:
         change = change or (None if case.said_newly("also") else later(case))
         return verdict("supersedes", change, sign) if change else verdict("disputes", sign)
-    if sign.code in {"many", "object", "action"} and change and change.code != "cue_perfect" and not _over_before(case):
+    if sign.code in {"many", "object", "action"} and change and _replaces(case, change):
         return verdict("supersedes", change, sign)
     return verdict("different", sign, undecided=sign.code in {"object", "action"})
 
 
-def _over_before(case: Case) -> bool:
-    """The old text told that something is over, and the new one tells of something else."""
-    return "end" in case.old.cues and "end" not in case.new.cues
+def _replaces(case: Case, change: Evidence) -> bool:
+    """Whether a word of change makes another object the new one, where more than one may hold.
+
+    Not so when the old text told that something is over, and the new one tells of something else. Of two orders, "from
+    now on" begins one of its own: only another person in the same place is the successor.
+    """
+    if change.code == "cue_perfect" or ("end" in case.old.cues and "end" not in case.new.cues):
+        return False
+    ordered = (case.old.command, case.new.command) != (None, None) or bool(case.old.modals and case.new.modals)
+    return not ordered or case.strong_change or _only_names(case)
+
+
+def _only_names(case: Case) -> bool:
+    return all(term.kind in {"name", "name?"} for run in case.diff.runs for term in (*run.old, *run.new))
 
 
 def _one_attribute(case: Case) -> bool:
@@ -196,7 +207,8 @@ def _person_replaced(case: Case, runs: tuple[Run, ...], signs: list[Evidence]) -
         or case.diff.of("added")
     ):
         return None
-    if all(term.kind in {"name", "name?", "char"} for term in (*runs[0].old, *runs[0].new)):
+    ruled = bool(case.old.modals and case.new.modals)  # 和同事说话要客气: for whom a rule is
+    if not ruled and all(term.kind in {"name", "name?", "char"} for term in (*runs[0].old, *runs[0].new)):
         return verdict("supersedes", case.change, signs[0])
     return None
 
