@@ -227,7 +227,7 @@ def _verify(options: CoreOptions, manifest: Manifest) -> bool:
     finally:
         db.close()
     if found.database != "ok" or memories != manifest.memories:
-        raise StoreDamaged(path=str(db.path), why=found.database if found.database != "ok" else "not_as_many")
+        raise StoreDamaged(path=str(db.path), why=found.database if found.database != "ok" else "other_count")
     return True
 
 

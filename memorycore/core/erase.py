@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from memorycore import answers_forget
-from memorycore.core import change, receipt
+from memorycore.core import change, erase_backups, receipt
 from memorycore.core.forget_many import Wanted, select
 from memorycore.core.receipt import Outcome
 from memorycore.core.rooms import Rooms
@@ -29,7 +29,7 @@ from memorycore.lifecycle import erasure as transition
 from memorycore.lifecycle import hot, retire, turn
 from memorycore.lifecycle.rows import Cause
 from memorycore.lifecycle.turn import in_turn
-from memorycore.store import edges, erasure, queries, remote, traces
+from memorycore.store import backups, edges, erasure, queries, remote, traces
 from memorycore.store.erasure import ERASED, Doomed
 from memorycore.store.traces import Trace
 
@@ -234,6 +234,9 @@ def _scrub_files(rooms: Rooms, doomed: Doomed) -> dict[str, int]:
     return {
         "snapshots": scrub.scrub_snapshots(rooms.options.data_dir / SNAPSHOTS, unwanted),
         "leftovers": scrub.drop_leftovers(folders, lambda data: any(needle in data for needle in needles)),
+        "backups": erase_backups.scrub(
+            rooms.options.data_dir / backups.FOLDER, doomed, rooms.namespaces, unwanted, keys
+        ),
     }
 
 
@@ -298,5 +301,5 @@ def _ours(rooms: Rooms) -> frozenset[Path]:
     """Files that we write: what stands in one of them is not erased yet."""
     data = rooms.options.data_dir
     log = rooms.db.path.with_name(rooms.db.path.name + "-wal")
-    copies = [*data.glob(UPGRADE_COPIES), *(data / SNAPSHOTS).rglob("*")]
+    copies = [*data.glob(UPGRADE_COPIES), *(data / SNAPSHOTS).rglob("*"), *(data / backups.FOLDER).rglob("*")]
     return frozenset({rooms.db.path, log, *copies})

@@ -61,7 +61,7 @@ def scrub_snapshots(folder: Path, unwanted: Unwanted) -> int:
 
 def _scrub(path: Path, name: str, unwanted: Unwanted) -> bool:
     data = read(path)
-    left = None if data is None else _without(data, unwanted)
+    left = None if data is None else without(data, unwanted)
     if left is None:
         return False
     if left:
@@ -77,7 +77,7 @@ def _unlink(path: Path) -> None:
         raise unwritable(path, error) from error
 
 
-def _without(data: bytes, unwanted: Unwanted) -> bytes | None:
+def without(data: bytes, unwanted: Unwanted) -> bytes | None:
     """The bytes of a hot file without the text; None when it does not hold it."""
     try:
         document = parse(data, path="")
@@ -90,7 +90,7 @@ def _without(data: bytes, unwanted: Unwanted) -> bytes | None:
 
 
 def _cut(data: bytes, unwanted: Unwanted) -> bytes | None:
-    """As ``_without``, for a file that is no text: the passages go from its bytes, whatever their line ends."""
+    """As ``without``, for a file that is no text: the passages go from its bytes, whatever their line ends."""
     left = data
     for passage in unwanted.passages:
         for text in (passage, passage.replace("\n", "\r\n")):

@@ -279,7 +279,7 @@ def _pack(target: Path, manifest: Manifest, parts: Mapping[str, Path]) -> None:
 def _check_room(folder: Path, database: Path) -> None:
     needed = int(database.stat().st_size * _ROOM * 2) if database.exists() else 0
     if shutil.disk_usage(folder).free < needed:
-        raise StoreError(path=str(folder), why="no_room", needed_mb=needed // 1024**2)
+        raise StoreError(path=str(folder), why="no_disk_room", needed_mb=needed // 1024**2)
 
 
 def _sha256(path: Path) -> str:
