@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from memorycore.search.weighing import hits
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     from memorycore.search.request import Hit
     from memorycore.search.weighing import Sought, Weighed
@@ -33,10 +33,17 @@ def with_a_rule(sought: Sought, weighed: Weighed, best: Sequence[Hit]) -> list[H
     is_rule = np.isin(columns.policy, policies) & ~columns.hot & ~columns.superseded
     shown = sought.rows.find([hit.seq for hit in best])
     places = FOR_A_QUESTION if sought.question.asks_for_a_fact else FOR_A_TASK
-    missing = places - int(is_rule[shown].sum())
+    placed = frozenset(columns.seq[shown[is_rule[shown]]].tolist())
+    missing = places - len(placed)
     if missing <= 0 or sought.request.top_k < LEAST_RESULTS:
         return list(best)
     others = np.flatnonzero(is_rule[weighed.rows] & (weighed.evidence > 0) & ~np.isin(weighed.rows, shown))
     likeliest = others[np.argsort(-weighed.score[others], kind="stable")[:missing]]
-    room = sought.request.top_k - len(likeliest)
-    return [*best[:room], *hits(sought, weighed, likeliest)] if len(likeliest) else list(best)
+    kept = _without_last(best, len(best) + len(likeliest) - sought.request.top_k, but=placed)
+    return [*kept, *hits(sought, weighed, likeliest[: sought.request.top_k - len(kept)])]
+
+
+def _without_last(best: Sequence[Hit], count: int, *, but: Collection[int]) -> list[Hit]:
+    """The results without the last ones, so many, but with the best, and with rules (seq) that have such a place."""
+    going = [place for place in range(len(best) - 1, 0, -1) if best[place].seq not in but][: max(0, count)]
+    return [hit for place, hit in enumerate(best) if place not in going]

@@ -75,3 +75,21 @@ def test_the_threshold_is_a_setting(tmp_path: Path, score: float, *, meant: bool
         memory_id = retire(core, RED)
         core.fill_vectors()
         assert strong(core, "garden fence colours", score=score) == ([memory_id] if meant else [])
+
+
+def test_a_rule_among_the_results_does_not_make_way_for_a_likely_one(tmp_path: Path) -> None:
+    """Its own place among them counts as one that is kept for such rules."""
+    question = "Order the copper kettle for the harbour kitchen"
+    facts = [f"The copper kettle of the harbour kitchen number {number} was bought in Leeds." for number in range(6)]
+    rules = ("Always order a copper kettle for the harbour in pairs.", "Never paint the kitchen in copper tones.")
+    with Home(tmp_path).core() as core:
+        list(core.remember_many([Draft(content=text) for text in facts], actor="test"))
+        cold = [retire(core, text) for text in (*rules, "Always clean every kettle with lemon.")]
+        for top_k in (5, 6, 7, 8, 9):
+            request = SearchRequest(namespaces=core.namespaces, top_k=top_k, tells_strong=True)
+            plain = core.rooms.search(question, replace(request, tells_strong=False)).hits
+            hits = core.rooms.search(question, request).hits
+            shown = [hit.id for hit in hits]
+            assert {hit.id for hit in plain} & set(cold) <= set(shown)
+            assert (len(hits), shown[0]) == (top_k, plain[0].id)
+        assert set(cold) <= set(shown)

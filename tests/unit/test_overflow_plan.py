@@ -236,3 +236,18 @@ def test_pointers_of_parallel_rules_name_what_tells_them_apart() -> None:
     told = {move.pointer: name for move in planned.moves for name in names if name in move.entry.text if move.pointer}
     assert len(told) >= 1
     assert all(name in pointer for pointer, name in told.items())
+
+
+def test_states_and_old_pointers_make_room_for_a_rule_that_comes_back_before_any_rule() -> None:
+    state = entry("The fair is in hall 4 ".ljust(60, "s"), days=9, kind="state")
+    (stub,) = [entry("Rule about the invoices of the branch in Ghent", days=20)]
+    assert stub.standing is not None
+    made = pointer(stub.text)
+    stands = replace(stub.standing, retired_at=NOW - timedelta(days=3), pointer=made)
+    pointing = replace(stub, text=made, type="stub", standing=stands)
+    rules = [rule(number, weight=0.2) for number in range(7)]
+    back = rule(20).memory
+    assert back is not None
+    planned = plan_return([state, pointing, *rules], [(back, 1.0)], ground(marks=replace(MARKS, hard=830)))
+    assert planned.coming == (back,)
+    assert [(move.entry.text, move.how) for move in planned.moves] == [(state.text, "cold"), (made, "cold")]

@@ -452,6 +452,8 @@ def plan_return(entries: Sequence[Entry], wanted: Sequence[tuple[Memory, float]]
     places = {entry.memory.id: place for place, entry in enumerate(entries) if entry.memory and entry.type == "stub"}
     likeliest = wanted[: ground.budget.most_restored]
     coming = [memory for memory, weight in likeliest if _takes_room(sheet, memory, weight, places.get(memory.id))]
+    if any(move.entry.type == "stub" for move in sheet.moves.values()):
+        _fold(sheet)
     back = {memory.id for memory in coming}
     moves = tuple(move for move in sheet.moves.values() if move.entry.memory and move.entry.memory.id not in back)
     return Return(coming=tuple(coming), moves=moves, fold=sheet.fold)
@@ -461,14 +463,28 @@ def _takes_room(sheet: _Sheet, memory: Memory, weight: float, pointer_at: int | 
     ground = sheet.ground
     evicted: list[int] = []
     sheet.bring(memory, pointer_at)
-    for place, entry in _lightest(sheet):
-        weight -= weight_of(entry, ground.now, ground.budget)
-        if sheet.total <= ground.ceiling or weight <= 0:  # together they may not weigh more than what comes
+    for place, reason, how in _yielding(sheet, weight, pointer_at):
+        if sheet.total <= ground.ceiling:
             break
-        sheet.let_go(place, "yielded", None)
+        sheet.let_go(place, reason, how)
         evicted.append(place)
     if sheet.total <= ground.ceiling:
         return True
     sheet.take_back(evicted)
     sheet.bring(memory, pointer_at, times=-1)
     return False
+
+
+def _yielding(sheet: _Sheet, weight: float, pointer_at: int | None) -> Candidates:
+    """What makes room for a rule that comes back: states and old pointers, then rules that together weigh less."""
+    ground = sheet.ground
+    states = [one for one in sheet.movable() if one[1].is_state and not _is_resident(one[1], ground)]
+    yield from ((place, *_as_pressed(entry)) for place, entry in sorted(states, key=lambda one: _written(one[1])))
+    for place, since in sheet.pointers():
+        if place != pointer_at and days_since(since, ground.now) >= ground.budget.pointer_rest_days:
+            yield place, "pointer_folded", "cold"
+    for place, entry in _lightest(sheet):
+        weight -= weight_of(entry, ground.now, ground.budget)
+        if weight <= 0:
+            return
+        yield place, "yielded", None
