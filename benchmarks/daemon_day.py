@@ -4,7 +4,7 @@
 
 Four clients write at once, half of them over HTTP and half over stdio through a relay; one text in five was said
 before. A client that gets no answer, or one that nobody knows whether it was done, says the same again: that is what
-is acknowledged. Meanwhile two more daemons wait with ``--wait``, and one is started anew for each that was killed, as
+is acknowledged. Meanwhile three more daemons wait with ``--wait``, and one is started anew for each that was killed, as
 a service would be. Every step of maintenance runs every few seconds. At the end everything is read back.
 
 Exit code 1 when a check failed. Memories that were to be over by then show whether an effect came twice.
@@ -38,7 +38,7 @@ from memorycore.daemon import control, leader, logs
 from memorycore.domain.text import norm_hash
 
 CLIENTS = 4
-STANDING_BY = 2
+STANDING_BY = 3
 SAID_BEFORE = 0.2
 OVER_SOON = 0.01  # so many of a hundred hold for a moment only
 MOST_WAL_BYTES = 64 * 1024 * 1024
@@ -240,8 +240,10 @@ def watch_log(day: Day) -> None:
 def checks(day: Day) -> list[dict[str, object]]:
     connection = apsw.Connection(str(day.data / "memorycore.db"), flags=apsw.SQLITE_OPEN_READONLY)
     rows = {row[0]: row[1:] for row in connection.execute("SELECT id, norm_hash, state FROM memory")}
-    once = Counter(content for content, state in rows.values() if state != "purged")
-    lost = [hashed for hashed, known in day.acknowledged.items() if hashed not in once or known not in rows]
+    # What was over and is said again holds anew, as another memory: it may be there in both states.
+    there = {content for content, _ in rows.values()}
+    once = Counter(content for content, state in rows.values() if state == "active")
+    lost = [hashed for hashed, known in day.acknowledged.items() if hashed not in there or known not in rows]
     twice = [hashed for hashed in day.acknowledged if once[hashed] > 1]
     effects = Counter(
         (row[0], row[1])
