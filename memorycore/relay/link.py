@@ -2,8 +2,10 @@
 
 import os
 import socket
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from pathlib import Path
 from typing import BinaryIO, Protocol, cast
 
 from memorycore import endpoint
@@ -13,6 +15,7 @@ from memorycore.relay.ending import END_WITHIN_S
 from memorycore.relay.greeting import Wanted
 
 CONNECT_WITHIN_S = 1.0
+LOCK = "daemon.lock"
 _CHUNK = 64 * 1024
 
 
@@ -82,6 +85,24 @@ def find(wanted: Wanted) -> "DaemonLink | None":
         return DaemonLink(wanted, found)
     except OSError:
         return None
+
+
+def is_coming(data_dir: str) -> bool:
+    """Whether a daemon leads that data directory and does not answer yet: it loads its model, or has much to read.
+
+    Its lock file names it from the first moment on. Windows is not asked: there asking for a process may end it.
+    """
+    if sys.platform == "win32":
+        return False
+    try:
+        with (Path(data_dir) / LOCK).open("rb") as file:
+            pid: object = greeting.read(file.read(greeting.MOST_BYTES)).get("pid")
+        if not isinstance(pid, int) or pid <= 0:
+            return False
+        os.kill(pid, 0)
+    except (OSError, OverflowError):
+        return False
+    return True
 
 
 class DaemonLink:

@@ -21,6 +21,7 @@ from memorycore.relay.link import Link, Refused, lines_of, write_all
 from memorycore.relay.mail import Call, Mail
 
 RETURN_WITHIN_S = 5.0  # a daemon that was killed has a successor by then
+ANSWER_WITHIN_S = 20.0  # and that one answers, on a machine that is busy
 PAUSES_S = (0.02, 0.05, 0.1, 0.2, 0.4)
 AWAY_PAUSE_S = 1.0
 LOOK_AGAIN_S = 10.0
@@ -31,11 +32,13 @@ MOST_KEPT = 1_000
 class Ways:
     """How a session goes on without its server.
 
-    ``find`` connects to a daemon (None: there is none; ``Refused``: another one). ``alone`` starts a server of its own,
-    told why; None where the daemon is required. ``problem`` is the answer to what nobody could answer.
+    ``find`` connects to a daemon (None: there is none; ``Refused``: another one); ``is_coming``: one is starting.
+    ``alone`` starts a server of its own, told why; None where the daemon is required. ``problem`` is the answer to what
+    nobody could answer.
     """
 
     find: Callable[[], Link | None]
+    is_coming: Callable[[], bool]
     alone: Callable[[Refused | None], Link] | None
     problem: Callable[[], dict[str, object]]
 
@@ -112,18 +115,23 @@ class Relay:
             self._link, self._alone = None, False
         gone.close()
         self._give_up(self._mail.take_running(unknown))
-        late_at = time.monotonic() + RETURN_WITHIN_S
+        gone_at = time.monotonic()
         for pause_s in chain(PAUSES_S, repeat(PAUSES_S[-1])):
-            link = self._found(alone_too=time.monotonic() > late_at)
+            is_late = self._is_late(gone_at)
+            link = self._found(alone_too=is_late)
             if link is not None and self._resume(link):
                 return link
             if link is not None:
                 self._give_up(self._mail.take_running(None))  # it may have heard them before it went
-            if (link is not None and self._alone) or time.monotonic() > late_at:
+            if (link is not None and self._alone) or is_late:
                 self._set_away()
             if self._ended.wait(AWAY_PAUSE_S if self._away else pause_s):
                 break
         return None
+
+    def _is_late(self, gone_at: float) -> bool:
+        gone_s = time.monotonic() - gone_at
+        return gone_s > ANSWER_WITHIN_S or (gone_s > RETURN_WITHIN_S and not self._ways.is_coming())
 
     def _found(self, *, alone_too: bool) -> Link | None:
         """A connection to a daemon, or where that is not to be had a server of its own."""

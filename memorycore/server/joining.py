@@ -5,6 +5,7 @@ Everything heavy is imported only where this process serves alone.
 
 import os
 import sys
+import time
 from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
     from memorycore.settings import Settings
 
 START = "memorycore daemon start"
+WAIT_S = 2.0
+REQUIRED_WAIT_S = 10.0
+LOOK_EVERY_S = 0.03
 
 
 def relay_of(session: str, arguments: Sequence[str], pipe_out: int) -> Relay | None:
@@ -48,6 +52,7 @@ def relay_of(session: str, arguments: Sequence[str], pipe_out: int) -> Relay | N
     required = settings.daemon == "require"
     ways = Ways(
         find=partial(links.find, wanted),
+        is_coming=partial(links.is_coming, wanted.data_dir),
         alone=None if required else partial(_alone, settings, session, arguments),
         problem=partial(_problem, settings),
     )
@@ -69,7 +74,7 @@ def _wanted(settings: "Settings", session: str) -> Wanted:
 
 def _first(wanted: Wanted, settings: "Settings") -> Link | None:
     try:
-        link = links.find(wanted)
+        link = _waited_for(wanted, REQUIRED_WAIT_S if settings.daemon == "require" else WAIT_S)
     except Refused as refused:
         if settings.daemon == "require":
             raise NotAvailable(what="memorycore daemon", instead=START, **_facts(refused, wanted)) from None
@@ -77,6 +82,14 @@ def _first(wanted: Wanted, settings: "Settings") -> Link | None:
         return None
     if link is None and settings.daemon == "require":
         raise NotAvailable(what="memorycore daemon", why="no_daemon", instead=START, path=str(settings.data_dir))
+    return link
+
+
+def _waited_for(wanted: Wanted, most_s: float) -> Link | None:
+    """The daemon; one that has just been started is given a moment, since whoever serves alone does so for long."""
+    until = time.monotonic() + most_s
+    while (link := links.find(wanted)) is None and links.is_coming(wanted.data_dir) and time.monotonic() < until:
+        time.sleep(LOOK_EVERY_S)
     return link
 
 

@@ -139,7 +139,7 @@ def test_the_session_of_a_prompt_ends_with_its_connection(daemon: LocalDaemon) -
         assert core.rooms.session_runs()
         link.close()
         wait_until(lambda: not core.rooms.session_runs())
-    assert daemon.clients.all() == ()
+    wait_until(lambda: daemon.clients.all() == ())
     assert daemon.clients.idle_s() >= 0
 
 

@@ -13,6 +13,7 @@ import anyio
 import pytest
 from mcp import StdioServerParameters
 
+from tests.daemons import daemon_home
 from tests.integration.test_mcp_clients import check, old_client, talk, with_old_client
 from tests.integration.test_server_stdio import CLIENT_WITH_HELPER, gone, posix, wait_until
 from tests.local_daemon import LocalDaemon, local_daemon
@@ -185,6 +186,20 @@ def test_three_clients_and_two_homes_stay_apart(daemon: LocalDaemon, tmp_path: P
         ["carpenter", "plumber"],
         ["gardener"],
     ]
+
+
+@posix
+def test_a_killed_daemon_loses_nothing_that_was_acknowledged(tmp_path: Path) -> None:
+    with daemon_home(tmp_path) as home:
+        home.run("start")
+        with begun(home.environment()) as wire:
+            kept = [wire.call("memorycore_store_fact", content=f"The shelf {n} holds {n * 37} jars.") for n in (1, 2)]
+            home.kill_leader()
+            number = wire.ask("tools/call", {"name": "memorycore_recall", "arguments": {"query": "shelf jars"}})
+            home.run("start")
+            found = read_answer(wire.wait_for(number, timeout_s=60))
+        assert {one["id"] for one in found["results"]} == {one["id"] for one in kept}
+        assert len(home.living()) == 1
 
 
 @posix
