@@ -99,8 +99,9 @@ def _added_up(signs: Collection[_Seen]) -> _Seen:
 def _signs(sentences: list[Sentence], *, source: bool) -> Iterator[_Seen]:
     """Every sign where it stands, lighter or not at all where its words are only mentioned."""
     for sentence in sentences:
+        cues = sentence.cues.keys()
         for sign in signs():
-            if all(any(cue in sentence.cues for cue in need) for need in sign.needs):
+            if not any(map(cues.isdisjoint, sign.needs)):
                 for hits in _together(sentence, sign):
                     start, end = min(hit.start for hit in hits), max(hit.end for hit in hits)
                     weight = sign.weight * _earnest(sentence, hits, start, end, source=source)

@@ -67,6 +67,7 @@ class Phrases:
     stems: dict[str, list[_Phrase]] = field(default_factory=dict[str, list[_Phrase]])
     stem_lengths: list[int] = field(default_factory=list[int])
     pieces: dict[str, list[_Piece]] = field(default_factory=dict[str, list[_Piece]])
+    """By first two characters, or by the only one in front of a gap or the end."""
     piece_start: re.Pattern[str] = _NEVER
     known: set[str] = field(default_factory=set[str])
 
@@ -77,10 +78,15 @@ class Phrases:
             return
         for match in self.piece_start.finditer(text):
             start = match.start()
-            for cue, parts in self.pieces[text[start]]:
+            for cue, parts in self._pieces_at(text, start):
                 end = _piece_end(text, parts, start)
                 if end:
                     yield Hit(cue, start, end)
+
+    def _pieces_at(self, text: str, start: int) -> Iterator[_Piece]:
+        yield from self.pieces.get(text[start], ())
+        if start + 1 < len(text):
+            yield from self.pieces.get(text[start : start + 2], ())
 
     def _in_words(self, tokens: list[tuple[str, int, int]]) -> Iterator[Hit]:
         words = [token[0] for token in tokens]
@@ -108,12 +114,12 @@ def index(cues: Mapping[str, Iterable[str]]) -> Phrases:
             if CJK.search(entry):
                 for piece in _written_out(entry):
                     parts = tuple(piece.split(_GAP))
-                    found.pieces.setdefault(parts[0][0], []).append((cue, parts))
+                    found.pieces.setdefault(parts[0][:2], []).append((cue, parts))
             else:
                 for phrase in _top_level(entry):
                     _add(found, cue, _slots(phrase))
     if found.pieces:
-        found.piece_start = re.compile("[" + re.escape("".join(found.pieces)) + "]")
+        found.piece_start = re.compile("[" + re.escape("".join(piece[0] for piece in found.pieces)) + "]")
     found.stem_lengths = sorted({len(stem) for stem in found.stems})
     return found
 
