@@ -9,6 +9,7 @@ REQUEST_ERROR = -32_000
 INVALID_REQUEST = -32_600
 MODERN_KEY = "io.modelcontextprotocol/protocolVersion"  # only requests of the protocol without a handshake carry it
 STORES = "memorycore_store_fact"  # the tool that always answers a status
+ONLY_ASK = ("memorycore_recall", "memorycore_memory_audit", "memorycore_get_memory_usage", "memorycore_inspect")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,8 +24,8 @@ class Call:
 
     @property
     def acts(self) -> bool:
-        """Whether asking once more could do something twice. Everything but a tool only reads."""
-        return self.method == "tools/call"
+        """Whether asking once more could do something twice. Everything but a tool only reads, and so do some tools."""
+        return self.method == "tools/call" and self.tool not in ONLY_ASK
 
 
 @dataclass(slots=True)
@@ -94,7 +95,7 @@ def parsed(line: bytes) -> dict[str, Any]:
 
 def refused(call: Call, problem: Mapping[str, object]) -> bytes:
     """The answer to a request that could not be served: a normal result of a tool, else a protocol error."""
-    if not call.acts:
+    if call.method != "tools/call":
         error = {"code": REQUEST_ERROR, "message": problem.get("message"), "data": dict(problem)}
         return _line({"jsonrpc": "2.0", "id": call.id, "error": error})
     told = {**problem, "status": "error"} if call.tool == STORES else dict(problem)

@@ -2,8 +2,7 @@
 
 Two threads: one reads the client, the other whoever serves. What the client asked while nobody serves is kept. When a
 server is there again it hears first how the session began, then what had no answer and may be asked twice, then what
-was kept. A tool that was running is not run again by itself: its caller hears that nobody knows, and that asking again
-is safe.
+was kept. A tool that changes something and was running is not run again by itself: its caller hears that nobody knows.
 """
 
 import os

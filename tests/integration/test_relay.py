@@ -165,7 +165,7 @@ def test_a_client_that_requires_a_daemon_hears_why_there_is_none(
 def test_a_required_daemon_is_waited_for_and_calls_are_told_meanwhile(daemon: LocalDaemon) -> None:
     with begun({**daemon.env, "MEMORYCORE_DAEMON": "require"}) as wire:
         daemon.cut()
-        assert wire.call("memorycore_get_memory_usage")["code"] == "daemon_gone"
+        assert wire.call("memorycore_get_memory_usage")["code"] == "daemon_gone"  # after five seconds
         with local_daemon(daemon.env):
             wait_until(lambda: "code" not in wire.call("memorycore_get_memory_usage"), 10)
 
