@@ -2,7 +2,6 @@
 
 import os
 import signal
-import socket
 import sys
 import time
 from dataclasses import dataclass
@@ -114,7 +113,7 @@ def stop(data_dir: Path) -> Stopped:
     if leads is None:
         _forget(data_dir)
         return "not_running"
-    if leads.host != socket.gethostname():
+    if not leader.is_here(leads):
         raise NotAvailable(what="memorycore daemon", why="daemon_elsewhere", host=leads.host)
     try:
         process.send(leads.pid, leads.birth, signal.SIGTERM)
@@ -144,7 +143,7 @@ def _settled(data_dir: Path) -> Daemon | None:
     """The daemon, once it answers if it is just starting or just ending; None when none is left."""
     until = time.monotonic() + ANSWERS_WITHIN_S
     while (found := find(data_dir)) is not None and found.endpoint is None:
-        if found.leader.host != socket.gethostname():
+        if not leader.is_here(found.leader):
             raise NotAvailable(what="memorycore daemon", why="daemon_elsewhere", host=found.leader.host)
         if time.monotonic() >= until:
             raise _not_up(data_dir, "daemon_silent", pid=found.leader.pid)

@@ -37,9 +37,10 @@ class Leader:
 
 
 def current(data_dir: Path) -> Leader | None:
-    """Who leads now: the process that the lock file names, if it lives. Never touches the lock.
+    """Who leads now: the process that the lock file names, if it lives.
 
-    A leader on another machine, which shares the directory, counts as living: nobody here can tell.
+    One on another machine, which shares the directory, lives while it holds the lock. Only then is the lock itself
+    asked: who tries it could for a moment keep out a daemon that begins.
     """
     try:
         with (data_dir / LOCK).open("rb") as file:
@@ -48,9 +49,17 @@ def current(data_dir: Path) -> Leader | None:
         leader = Leader(**{declared.name: found[declared.name] for declared in fields(Leader)})
     except (OSError, ValueError, TypeError, KeyError):
         return None
-    if leader.host == socket.gethostname() and process.birth(leader.pid) != leader.birth:
+    if is_here(leader):
+        return leader
+    if leader.host == socket.gethostname():
         return None
-    return leader
+    with held(data_dir / LOCK, wait_s=0) as is_free:  # or this machine has another name since then
+        return None if is_free else leader
+
+
+def is_here(leader: Leader) -> bool:
+    """Whether it is a living process of this machine."""
+    return process.birth(leader.pid) == leader.birth
 
 
 def still_leads(data_dir: Path, me: Leader) -> bool:

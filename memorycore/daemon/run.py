@@ -168,7 +168,7 @@ async def _watch(hall: "Hall", me: Leader, is_idle: Callable[[], bool], end: Cal
     """
     import anyio
 
-    here = hall.endpoint
+    here, trouble = hall.endpoint, ""
     while not hall.closing.is_set():
         if not leader.still_leads(Path(here.data_dir), me):
             end("the lock is gone")
@@ -177,13 +177,21 @@ async def _watch(hall: "Hall", me: Leader, is_idle: Callable[[], bool], end: Cal
             end("nobody is here")
             return
         if endpoint.read(here.data_dir) != here:
-            try:
-                endpoint.write(here)
-            except OSError as error:
-                _log.warning("daemon.json cannot be written: %s", error.strerror)
-            else:
-                _log.info("daemon answers", extra={"facts": {"url": here.url}})
+            trouble = _written(here, trouble)
         await anyio.sleep(LOOK_AROUND_S)
+
+
+def _written(here: Endpoint, trouble: str) -> str:
+    """Write the endpoint file; why it could not be written, which is said once."""
+    try:
+        endpoint.write(here)
+    except OSError as error:
+        why = error.strerror or str(error)
+        if why != trouble:
+            _log.warning("daemon.json cannot be written: %s", why)
+        return why
+    _log.info("daemon answers", extra={"facts": {"url": here.url}})
+    return ""
 
 
 def _schedule(settings: "Settings", upkeep: "Upkeep") -> "Schedule":

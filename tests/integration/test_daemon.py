@@ -93,9 +93,11 @@ def test_one_of_another_machine_is_left_alone(home: DaemonHome) -> None:
     home.data.mkdir(parents=True)
     far = leader.Leader(pid=os.getpid(), host="elsewhere", started="", birth="x", version="1")
     (home.data / leader.LOCK).write_text(f" {json.dumps(asdict(far))}", encoding="utf-8")
-    answer = home.run("stop", code=5)
-    assert "elsewhere" in answer["message"]
-    (home.data / leader.LOCK).write_bytes(b"")
+    with leader.held(home.data / leader.LOCK, wait_s=0) as holds:
+        assert holds
+        for command in ("stop", "start"):
+            assert "elsewhere" in home.run(command, code=5)["message"]
+    assert home.run("status", code=3)["status"] == "stopped"  # its name was ours before, and it has ended
 
 
 def test_an_older_one_is_replaced(home: DaemonHome) -> None:
