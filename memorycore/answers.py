@@ -305,6 +305,35 @@ class Moves(TypedDict):
     undo: NotRequired[str]
 
 
+class JobCount(TypedDict):
+    waiting: int
+    dead: int
+
+
+class StepAt(TypedDict):
+    step: str
+    at: str
+
+
+class CapacityState(TypedDict):
+    """``healthy``: large, and the last pass found hardly anything to tidy. ``queued``: a pass is under way."""
+
+    level: Literal["normal", "soft", "hard"]
+    healthy: bool
+    queued: bool
+
+
+class Upkeep(TypedDict):
+    """``jobs`` by kind; ``failed`` and ``running``: steps by name."""
+
+    jobs: dict[str, JobCount]
+    failed: list[str]
+    running: list[str]
+    capacity: CapacityState
+    last: NotRequired[StepAt]
+    next: NotRequired[StepAt]
+
+
 class Status(TypedDict):
     """``pointers`` stand in the hot files. ``sessions`` are at work, and their prompts hold the files as they were."""
 
@@ -322,6 +351,7 @@ class Status(TypedDict):
     pointers: int
     moves: Moves
     sessions: int
+    upkeep: Upkeep
     purge_due: int
     problems: list[str]
     review: "ReviewCounts"

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict
 
-from memorycore import __version__, answers, messages, overview_remote, reply_review
+from memorycore import __version__, answers, messages, overview_remote, overview_upkeep, reply_review
 from memorycore.domain.memory import Target, format_time
 from memorycore.errors import HotFileError
 from memorycore.govern import activity
@@ -102,6 +102,8 @@ def status(view: View) -> answers.Status:
         waiting += overview_remote.sentences(figures["cold"]["remote"], language)
     if figures["cold"]["failed"]:
         waiting.append(messages.text("degraded.vectors_failed", language, count=figures["cold"]["failed"]))
+    tended = overview_upkeep.upkeep(view.db, view.options, view.namespaces, view.now)
+    waiting += overview_upkeep.sentences(tended, language)
     if problems:
         level, verdict = "needs_you", messages.text("verdict.needs_you", language, what=problems[0])
     elif waiting:
@@ -121,6 +123,7 @@ def status(view: View) -> answers.Status:
         "database_bytes": upkeep.size_bytes(view.db),
         "memories": hot + cold,
         **_movement(view),
+        "upkeep": tended,
         "purge_due": due,
         "problems": problems + waiting,
         "review": reply_review.counted(decisions),

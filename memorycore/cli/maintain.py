@@ -15,10 +15,13 @@ if TYPE_CHECKING:
     from memorycore.govern.steps.work import Progress
 
 Steps = Annotated[list[str] | None, typer.Argument(metavar="STEP", show_default=False)]
+Retry = Annotated[bool, typer.Option("--retry")]
 Listed = Annotated[bool, typer.Option("--list")]
 
 
-def maintain(steps: Steps = None, *, listed: Listed = False, dry_run: DryRun = False, json: Json = False) -> None:
+def maintain(
+    steps: Steps = None, *, listed: Listed = False, retry: Retry = False, dry_run: DryRun = False, json: Json = False
+) -> None:
     from memorycore.cli import shown_maintain
     from memorycore.errors import StoreError
 
@@ -32,6 +35,8 @@ def maintain(steps: Steps = None, *, listed: Listed = False, dry_run: DryRun = F
             shown_maintain.schedule(shell, schedule)
         return
     with shell.core(with_model=not dry_run) as core, _watched(shell) as report:
+        if retry and not dry_run:
+            core.retry_given_up()
         answer = core.maintain(steps or (), dry_run=dry_run, report=report, owner=ACTOR)
     if json:
         shell.emit(answer)

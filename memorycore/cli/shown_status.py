@@ -4,19 +4,19 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from memorycore.cli.layout import BAR_CELLS, FILES, bar, columns, inside, thousands
+from memorycore.cli.layout import BAR_CELLS, FILES, bar, columns, inside, minute, thousands
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from rich.console import RenderableType
 
-    from memorycore.answers import ColdUsage, HotUsage, Moves, QuestionLog, Status
+    from memorycore.answers import ColdUsage, HotUsage, Moves, QuestionLog, Status, Upkeep
     from memorycore.cli.shell import Shell
 
 MOST_LINES = 24
 MOST_PROBLEMS = 3
-DISPENSABLE = ("version", "namespace", "questions", "vector_index", "foreign", "sessions", "bin", "model")
+DISPENSABLE = ("upkeep", "version", "namespace", "questions", "vector_index", "foreign", "sessions", "bin", "model")
 
 
 def status(shell: "Shell", answer: "Status") -> None:
@@ -80,6 +80,7 @@ def _facts(shell: "Shell", answer: "Status") -> "Mapping[str, str]":
         if cold["pending"] or cold["failed"]
         else "",
         "remote": _remote(shell, cold),
+        "upkeep": _upkeep(shell, answer["upkeep"]),
         "bin": shell.word("usage.bin", count=usage["binned"], due=answer["purge_due"] or None),
         "moves": _moves(shell, answer["moves"]),
         "sessions": shell.word("usage.sessions", count=answer["sessions"]) if answer["sessions"] else "",
@@ -143,6 +144,19 @@ def _filled(shell: "Shell", hot: "HotUsage") -> str:
         percent=hot["percent"],
         entries=hot["entries"],
     )
+
+
+def _upkeep(shell: "Shell", found: "Upkeep") -> str:
+    """When the store was tended and will be; that it is large, where it is."""
+    last, soon = found.get("last"), found.get("next")
+    told = [
+        shell.word("usage.last_step", step=last["step"], at=minute(last["at"])) if last else "",
+        shell.word("usage.next_step", step=soon["step"], at=minute(soon["at"])[-5:]) if soon else "",
+        shell.word(f"usage.{'large_healthy' if found['capacity']['healthy'] else 'large'}")
+        if found["capacity"]["level"] != "normal"
+        else "",
+    ]
+    return " · ".join(part for part in told if part)
 
 
 def _is_unreadable(hot: "HotUsage") -> bool:

@@ -37,6 +37,7 @@ from memorycore.govern.steps.work import Report
 from memorycore.llm import open_endpoint
 from memorycore.options import CoreOptions, Language
 from memorycore.search import RecallFilters
+from memorycore.store import jobs
 from memorycore.store.queries import Source
 from memorycore.store.step_runs import StepRun
 
@@ -432,6 +433,11 @@ class MemoryCore:
             StoreError: There is no room, or it cannot be written there.
         """
         return backup.backup(self.db, self.options, self.rooms.clock(), target)
+
+    def retry_given_up(self) -> int:
+        """Try work again that was given up, of every kind; how many jobs that are."""
+        with self.db.write() as c:
+            return jobs.revive(c, self.namespaces, self.rooms.clock())
 
     def step_runs(self) -> dict[str, StepRun]:
         """Every maintenance step that ever ran here, as it last ran, and when it is due again."""

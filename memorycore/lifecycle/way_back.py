@@ -113,7 +113,9 @@ def _planned(
     wording = wording_of(event)
     if back == memory and not (to or wording or edge or event.automatic or event.action == "undone"):
         return Obstacle(code="as_before", memory=memory)
-    if (other := _other_with_text(c, memory, back)) is not None:
+    other = _other_with_text(c, memory, back)
+    # Of two with one text, one left for the other: that they stand beside each other again is what is asked for.
+    if other is not None and not (event.action == "trashed" and event.facts.get("as") == other.id):
         return Obstacle(code="known_already", memory=memory, other=other.id)
     return Step(
         event=event, memory=memory, back=back, to=to, pointer=pointer, wording=wording, edge=edge,
