@@ -71,6 +71,13 @@ def _worded() -> re.Pattern[str]:
 
 
 @cache
+def _behind_digits() -> re.Pattern[str]:
+    """What every date and time that begins with digits goes on with: most numbers are neither."""
+    months = "".join(sorted({re.escape(name[0]) for name in _month_numbers()}))
+    return re.compile(rf"\d{{1,4}}(?: ?[年년月월点時시apuh]|[:./snrte-]| [od{months}])")
+
+
+@cache
 def _zone() -> re.Pattern[str]:
     names = "|".join(re.escape(name) for name in sorted(table("numerals")["zones"], key=len, reverse=True))
     return re.compile(rf" ?\(?({names})(?!\w)(?:([+-]\d{{1,2}}))?\)?")
@@ -84,6 +91,8 @@ def _zone_in_front() -> re.Pattern[str]:
 
 def moment_at(text: str, place: int, *, proper: bool = False) -> Moment | None:
     """The date or time that begins at a place of a folded text, the longest one."""
+    if text[place].isdecimal() and not _behind_digits().match(text, place):
+        return None
     zone = ""
     start = place
     if front := _zone_in_front().match(text, place):
