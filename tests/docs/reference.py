@@ -14,6 +14,8 @@ from memorycore.cli.app import command_line
 from memorycore.options import Language
 from memorycore.server.tending import TENDING, TOOLSETS
 from memorycore.settings import Settings
+from memorycore.web import calls
+from memorycore.web.given import Given
 from tests.docs.pages import pages
 
 _GENERATED = re.compile(r"(<!-- generated: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
@@ -23,13 +25,14 @@ WORDS: dict[Language, dict[str, str]] = {
         "argument": "Argument or option", "for": "What for", "parameter": "Parameter", "required": "required",
         "key": "Key", "variable": "Environment", "default": "Default", "derived": "see above",
         "code": "Code", "exit": "Exit", "retry": "Try again", "says": "What it says", "yes": "yes",
-        "full": "toolset full",
+        "full": "toolset full", "route": "Route", "method": "Method", "arguments": "Arguments",
+        "as_tool": "those of {tool}",
     },
     "zh": {
         "argument": "参数或选项", "for": "用途", "parameter": "参数", "required": "必填",
         "key": "键", "variable": "环境变量", "default": "默认值", "derived": "见上文",
         "code": "代码", "exit": "退出码", "retry": "可重试", "says": "提示内容", "yes": "是",
-        "full": "工具集 full",
+        "full": "工具集 full", "route": "路由", "method": "方法", "arguments": "参数", "as_tool": "同 {tool}",
     },
 }  # fmt: skip
 DERIVED = {
@@ -172,8 +175,24 @@ def tools(language: Language) -> str:
     return "\n".join(lines)
 
 
+def routes(language: Language) -> str:
+    words = WORDS[language]
+    lines = table(words["route"], words["method"], words["arguments"])
+    for name, tool in calls.table(Settings(), Given()).items():
+        schema = tool.ask.input_schema()
+        names = [
+            f"`{argument}`" + (f" ({words['required']})" if argument in schema.get("required", ()) else "")
+            for argument in schema["properties"]
+        ]
+        alike = f"`{tool.name}`" if tool.name != name else ""
+        asked = words["as_tool"].replace("{tool}", alike) if alike else ", ".join(names) or "–"
+        lines.append(row(f"`/v1/{name}`", "GET, POST" if tool.read_only else "POST", asked))
+    return "\n".join(lines)
+
+
 TABLES: dict[str, Callable[[Language], str]] = {
     "commands": commands, "settings": settings, "errors": problems, "reasons": reasons, "tools": tools,
+    "routes": routes,
 }  # fmt: skip
 
 

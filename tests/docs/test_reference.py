@@ -8,8 +8,10 @@ import pytest
 
 from memorycore.answers import StoreStatus
 from memorycore.cli.app import command_line
+from memorycore.metrics import DECLARED
 from memorycore.server.tending import TOOLSETS
 from memorycore.settings import variables
+from memorycore.web.api import STATUS
 from tests.docs.pages import READMES, ROOT, name_of, pages
 from tests.docs.reference import command_names, error_codes, renewed
 
@@ -57,6 +59,13 @@ def test_every_error_code_and_status_stands_in_the_reference(language: str) -> N
     text = page(language, "errors.md")
     codes = [*error_codes(), *get_args(StoreStatus)]
     assert [code for code in codes if f"`{code}`" not in text] == []
+
+
+@pytest.mark.parametrize("language", BY_LANGUAGE)
+def test_every_metric_and_status_code_stands_in_the_reference(language: str) -> None:
+    text = page(language, "daemon-api.md")
+    assert [name for name in DECLARED if f"`{name}`" not in text] == []
+    assert [status for status in STATUS.values() if f"{status}" not in text] == []
 
 
 def test_both_languages_have_the_same_pages() -> None:
