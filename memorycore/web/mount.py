@@ -1,34 +1,39 @@
-"""``/mcp``: one MCP server for each namespace, started when the first request for it comes."""
+"""``/mcp`` and ``/contract``: MCP servers, one of each for a namespace, started when the first request for it comes."""
 
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, Callable, Generator
+from contextlib import asynccontextmanager, contextmanager
 from typing import Any, cast
 
 import anyio
 import anyio.abc
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from mcp.server.auth.provider import AccessToken
+from mcp.server.mcpserver import MCPServer
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.server.transport_security import TransportSecuritySettings
 from starlette.types import Receive, Scope, Send
 
+from memorycore.cold.contract import FullColdStore
+from memorycore.cold.service import service
+from memorycore.errors import NotAvailable
 from memorycore.server.app import MemoryServer
 from memorycore.server.caller import PRINCIPAL, Principal
 from memorycore.server.clients import Client
-from memorycore.server.desk import Seat
+from memorycore.server.desk import Desk, Seat
 from memorycore.server.tending import TOOLSETS
 from memorycore.web.desks import Desks
 from memorycore.web.state import State
 
-PATH = "/mcp"
+PATH, CONTRACT_PATH = "/mcp", "/contract"
 OWN = "own"  # the principal of the user's own programs, as sessions are bound to one
 
 
 class Mount:
     """An ASGI application; usable inside ``running``."""
 
-    def __init__(self, state: State, desks: Desks) -> None:
+    def __init__(self, state: State, desks: Desks, path: str, make: Callable[[State, Desk], MCPServer[Any]]) -> None:
         self._state = state
+        self._path, self._make = path, make
         self._desks = desks
         self._tasks: anyio.abc.TaskGroup | None = None
         self._starting = anyio.Lock()
@@ -59,12 +64,29 @@ class Mount:
             return self._managers[namespace]
 
     async def _keep(self, namespace: str, *, task_status: anyio.abc.TaskStatus[StreamableHTTPSessionManager]) -> None:
-        desk = self._desks.of(namespace)
-        seat = Seat(desk, language=desk.language)
-        server = MemoryServer(seat, TOOLSETS[self._state.settings.toolset], gate=self._state.gate)
+        server = self._make(self._state, self._desks.of(namespace))
         security = TransportSecuritySettings(enable_dns_rebinding_protection=False)  # the door has looked
-        server.streamable_http_app(streamable_http_path=PATH, transport_security=security)
+        server.streamable_http_app(streamable_http_path=self._path, transport_security=security)
         manager: Any = server.session_manager
         async with manager.run():
             task_status.started(manager)
             await anyio.sleep_forever()
+
+
+def memory_server(state: State, desk: Desk) -> MCPServer[Any]:
+    """The tools for agents."""
+    seat = Seat(desk, language=desk.language)
+    return MemoryServer(seat, TOOLSETS[state.settings.toolset], gate=state.gate)
+
+
+def contract_server(_state: State, desk: Desk) -> MCPServer[Any]:
+    """The cold tier, for other machines."""
+
+    @contextmanager
+    def opened() -> Generator[FullColdStore]:
+        with desk.core() as core:
+            if core.options.remote is not None:  # two that keep copies at each other would never come to an end
+                raise NotAvailable(what=CONTRACT_PATH, why="remote_behind", instead="MEMORYCORE_COLD_BACKEND=local")
+            yield core.cold
+
+    return service(opened, language=desk.language)

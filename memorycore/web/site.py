@@ -14,7 +14,7 @@ from starlette.routing import Route
 from memorycore.web.api import Api
 from memorycore.web.desks import Desks
 from memorycore.web.guard import Door
-from memorycore.web.mount import PATH, Mount
+from memorycore.web.mount import CONTRACT_PATH, PATH, Mount, contract_server, memory_server
 from memorycore.web.state import State
 
 CLOSE_GRACE_S = 0.5
@@ -23,12 +23,14 @@ CLOSE_GRACE_S = 0.5
 def build(state: State) -> Starlette:
     """The application over ``state``. Its lifespan ends MCP sessions and the desks of other namespaces."""
     desks = Desks(state.desk, state.settings.namespace)
-    api, mcp = Api(state, desks), Mount(state, desks)
+    api = Api(state, desks)
+    mcp = Mount(state, desks, PATH, memory_server)
+    contract = Mount(state, desks, CONTRACT_PATH, contract_server)
 
     @asynccontextmanager
     async def lifespan(_app: Starlette) -> AsyncGenerator[None]:
         try:
-            async with mcp.running():
+            async with mcp.running(), contract.running():
                 yield
         finally:
             state.gate.close()
@@ -37,7 +39,7 @@ def build(state: State) -> Starlette:
 
     door: Any = Door
     return Starlette(
-        routes=[*api.routes(), Route(PATH, mcp)],
+        routes=[*api.routes(), Route(PATH, mcp), Route(CONTRACT_PATH, contract)],
         middleware=[Middleware(door, token=state.token, tokens=state.tokens, names=state.names, refuse=api.refuse)],
         exception_handlers={404: api.stray, 405: api.wrong_way},
         lifespan=lifespan,
