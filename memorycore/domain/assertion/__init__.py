@@ -97,6 +97,16 @@ def form_of(text: str) -> str:
 @lru_cache(maxsize=4096)
 def assertion_of(text: str) -> Assertion:
     """Read a text. Never fails; texts beyond ``READ_CHARS`` are read up to there."""
+    return _read(text)
+
+
+@lru_cache(maxsize=64)
+def assertion_of_clause(text: str) -> Assertion:
+    """As ``assertion_of``, for a part of a text: asked for while that is judged, and never again."""
+    return _read(text)
+
+
+def _read(text: str) -> Assertion:
     found, levelled, language = scan(text[:READ_CHARS])
     tokens = in_their_roles(found, language)
     head = predicate_place(tokens, language)

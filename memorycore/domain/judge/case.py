@@ -123,9 +123,11 @@ def _opens_with(text: Assertion, key: str) -> bool:
 
 
 def case_of(old: str, new: str) -> Case:
-    one, other = assertion_of(old), assertion_of(new)
-    one, other = _settled(one, other), _settled(other, one)
-    return Case(old=one, new=other)
+    return case_between(assertion_of(old), assertion_of(new))
+
+
+def case_between(old: Assertion, new: Assertion) -> Case:
+    return Case(old=_settled(old, new), new=_settled(new, old))
 
 
 def _settled(one: Assertion, other: Assertion) -> Assertion:

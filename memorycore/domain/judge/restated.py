@@ -2,8 +2,8 @@
 
 import re
 
-from memorycore.domain.assertion import Assertion
-from memorycore.domain.judge.case import Case, case_of
+from memorycore.domain.assertion import Assertion, assertion_of, assertion_of_clause
+from memorycore.domain.judge.case import Case, case_between
 from memorycore.domain.judge.conflict import VALUES
 from memorycore.domain.judge.replacement import one_thing_for_another
 from memorycore.domain.judge.verdict import Verdict, verdict
@@ -19,7 +19,7 @@ def restated(case: Case) -> Verdict | None:
     if not 1 < len(clauses) <= _MOST_CLAUSES or not any(term.subject for term in case.old.content):
         return None
     for clause in clauses:
-        part = case_of(case.old.said, clause)
+        part = case_between(assertion_of(case.old.said), assertion_of_clause(clause))
         if part.old.language != part.new.language or not _of_the_same(part.old, part.new) or part.strangers:
             continue
         found = one_thing_for_another(part)
