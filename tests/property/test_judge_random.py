@@ -13,7 +13,7 @@ DATA = Path(__file__).parents[1] / "data"
 SENTENCES = sorted(
     {
         text
-        for name in ("judge.jsonl", "judge_more.jsonl")
+        for name in ("judge.jsonl", "judge_more.jsonl", "judge_other.jsonl")
         for line in (DATA / name).read_text(encoding="utf-8").splitlines()
         for text in (json.loads(line)["old"], json.loads(line)["new"])
     }

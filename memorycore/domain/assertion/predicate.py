@@ -92,7 +92,7 @@ def _first_pair(tokens: list[Token]) -> int:
 def in_their_roles(tokens: list[Token], language: str) -> list[Token]:
     """Tokens with frequencies as one word, needless duties told from bans, and verbs in a noun's place as nouns."""
     if language == "en":
-        tokens = _with_leaving(_with_nouns(tokens))
+        tokens = _with_habits(_with_leaving(_with_nouns(tokens)))
     if sum(token.kind == "num" for token in tokens) > 1:
         tokens = _with_sums(tokens)
     return _with_needless(_with_frequencies(tokens))
@@ -107,6 +107,20 @@ def _with_leaving(tokens: list[Token]) -> list[Token]:
         if token.key == "left" and token.kind == "adjective" and named and gone and _is_whole(tokens, place):
             tokens = [*tokens[:place], token._replace(kind="verb", key="leave", past=True), *tokens[place + 1 :]]
     return tokens
+
+
+def _with_habits(tokens: list[Token]) -> list[Token]:
+    """``is changed every week`` is no news: what is done again and again is a verb, not a change."""
+    for place in range(1, len(tokens)):
+        token, before = tokens[place], tokens[place - 1]
+        if token.kind == "cue" and token.key == "change" and before.kind == "be" and _recurs(tokens[place + 1 :]):
+            return [*tokens[:place], token._replace(kind="verb", past=True), *tokens[place + 1 :]]
+    return tokens
+
+
+def _recurs(tokens: list[Token]) -> bool:
+    often = (*_EVERY.values(), "nightly", "twice a day", "twice a week", "twice a month")
+    return any((token.kind == "adjective" and token.key in often) or _is_every(token) for token in tokens)
 
 
 def _is_whole(tokens: list[Token], place: int) -> bool:

@@ -13,6 +13,7 @@ from memorycore.domain.judge.case import Case, case_of
 from memorycore.domain.judge.crossing import across
 from memorycore.domain.judge.footing import (
     has_little_in_common,
+    left_out,
     on_one_footing,
     other_of_a_kind,
     says_nothing,
@@ -108,9 +109,11 @@ def _languages_differ(case: Case) -> bool:
 
 def _of_one_subject(case: Case, found: Verdict) -> Verdict:
     """Nothing is superseded by what is said of somebody or something else, or of a part or a time only."""
-    if found.relation != "supersedes" or not case.strangers or any(sign.code == "subject" for sign in found.evidence):
+    if found.relation != "supersedes" or any(sign.code == "subject" for sign in found.evidence):
         return found
-    return found if found == restated(case) else other_subject(case)
+    if case.strangers:
+        return found if found == restated(case) else other_subject(case)
+    return verdict("different", left) if (left := left_out(case)) else found
 
 
 def _newest(case: Case, found: Verdict) -> Verdict:

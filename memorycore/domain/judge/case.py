@@ -48,9 +48,11 @@ class Case:
         Empty when no predicate was found, or when only a property is named ("the place of the meeting").
         """
         terms = self.new.content
-        if all(term.subject for term in terms):
+        if all(term.subject for term in terms) and "change" not in self.new.cues:
             return ()
-        known = (self.old.keys, words_of("attribute", "words"), words_of("told", "words"), {"user"})
+        of_it = any(term.subject and term.key in self.old.keys for term in terms)
+        sides = words_of("attribute", "words") if of_it else frozenset[str]()
+        known = (self.old.keys, sides, words_of("told", "words"), {"user"})
         dated = len(self.new.tokens) > 1 and self.new.tokens[0].kind == "date" and self.new.tokens[1].kind == "punct"
         typed = {term.kind for term in self.old.content if term.kind in {"time", "num"}}
         return tuple(

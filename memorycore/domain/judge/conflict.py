@@ -1,6 +1,7 @@
 """Name what kind of slot differs where two assertions of one language differ."""
 
-from memorycore.domain.assertion import Term
+from memorycore.domain.assertion import Term, patterns
+from memorycore.domain.assertion.amounts import NUMERAL
 from memorycore.domain.judge.alignment import Run
 from memorycore.domain.judge.case import Case, differing, snippet
 from memorycore.domain.judge.numbered import names_which
@@ -146,10 +147,17 @@ def _typed_slot(run: Run) -> str:
         news = [term for term in run.new if term.kind == kind]
         if not olds or not news:
             continue
-        if len(run.old) > len(olds) and len(run.new) > len(news):
+        if (len(run.old) > len(olds) and len(run.new) > len(news)) or _counts_other(olds[0], news[0]):
             return "attribute"  # another number of another thing
         return _finer(slot, olds[0], news[0])
     return ""
+
+
+def _counts_other(old: Term, new: Term) -> bool:
+    """Money beside people: both numbers say of what they are, and it is not of one kind."""
+    if old.kind != "num" or old.token.dimension == new.token.dimension:
+        return False
+    return all(term.text[-1:] >= patterns.FIRST_CJK and not NUMERAL.match(term.text[-1:]) for term in (old, new))
 
 
 def _finer(slot: str, old: Term, new: Term) -> str:

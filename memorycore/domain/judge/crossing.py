@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from memorycore.domain.assertion import Assertion, Term
 from memorycore.domain.judge.case import Case
 from memorycore.domain.judge.meaning import ended_by_event
-from memorycore.domain.judge.relations import are_opposite, are_siblings
+from memorycore.domain.judge.relations import are_opposite, are_siblings, words_of
 from memorycore.domain.judge.verdict import Evidence, Verdict, evidence, verdict
 
 _KNOWN = frozenset({"verb", "noun", "adjective", "num", "date", "time", "code", "contrast"})
@@ -51,6 +51,8 @@ def across(case: Case, likeness: float | None) -> Verdict:
     """Judge two texts of different languages by their concepts, numbers, dates and negations."""
     seen = _overlap(case)
     typed = _typed_difference(case)
+    if relatives := [term for term in case.strangers if term.key in words_of("kin", "words")]:
+        return verdict("different", evidence("subject", new=relatives[0].text))
     return (
         _conflict(case, seen, typed)
         or ended_by_event(case)
@@ -100,6 +102,8 @@ def _other_duty(case: Case, seen: _Overlap) -> Verdict | None:
         return None
     if _binding(case.old) and _binding(case.new) and _binding(case.old) != _binding(case.new) and not seen.left_old:
         return verdict("disputes", evidence("modality"))
+    if "mustnot" in case.old.modals ^ case.new.modals and not seen.left_old and not case.new.negations:
+        return verdict("supersedes" if case.change else "disputes", evidence("modality"))
     if "only" in case.new.quantifiers ^ case.old.quantifiers:
         return verdict("disputes", evidence("scope"), undecided=True)
     return None
@@ -113,7 +117,7 @@ def _denied(case: Case, seen: _Overlap) -> Verdict | None:
 
 def _contained(case: Case, seen: _Overlap) -> Verdict | None:
     """All of the old text is in the new one, word by word."""
-    if not seen.whole or case.change is not None or _binding(case.old) != _binding(case.new):
+    if not seen.whole or case.change is not None or case.strangers or _binding(case.old) != _binding(case.new):
         return None
     if not seen.left_new and not seen.unknown_new:
         return verdict("same", evidence("language", case.old.text, case.new.text))
@@ -193,7 +197,8 @@ def _unknown(assertion: Assertion, other: Assertion) -> tuple[str, ...]:
 def _typed_difference(case: Case) -> Evidence | None:
     for kind in _TYPED:
         old, new = (_of(one, kind) for one in (case.old, case.new))
-        if old and new and not {term.key for term in old} & {term.key for term in new}:
+        measures = [{term.token.dimension for term in terms} for terms in (old, new)]
+        if old and new and measures[0] & measures[1] and not {term.key for term in old} & {term.key for term in new}:
             return evidence({"num": "number"}.get(kind, kind), old[0].text, new[0].text)
     return None
 

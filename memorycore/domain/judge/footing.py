@@ -48,6 +48,18 @@ def other_of_a_kind(case: Case) -> Evidence | None:
     return None
 
 
+def left_out(case: Case) -> Evidence | None:
+    """Whom or what the old text speaks of, when the new one has a subject and does not name it: the user's brother."""
+    content = [term for term in case.old.content if term.key != "user"]
+    named = [term for term in content if term.subject]
+    if not named or len(named) == len(content) or not any(term.subject for term in case.new.content):
+        return None
+    missing = [term for term in named if term.key in words_of("kin", "words") and term.key not in case.new.keys]
+    if not missing and any(term.key in case.new.keys for term in content):
+        return None
+    return evidence("subject", (missing or named)[0].text)
+
+
 def on_one_footing(case: Case) -> bool:
     """All of the old text is in the new one, or little beside what both say.
 

@@ -1,10 +1,13 @@
 """Conflicts that no alignment shows: what one refuses, what is denied of a kind, events that end a state."""
 
+import re
+
 from memorycore.domain.assertion import Assertion, Term
 from memorycore.domain.judge.case import Case
 from memorycore.domain.judge.relations import ends, kinds_of, refused_by, slots, words_of
 from memorycore.domain.judge.verdict import Evidence, Verdict, evidence, verdict
 
+_DENIAL = re.compile(r"\b(?:not|never)\b")
 _PRESENT = frozenset({"is", "are", "'s", "'re"})
 
 
@@ -63,24 +66,53 @@ def _pair(code: str, term: Term, taken: Term, *, turned: bool) -> Evidence:
 
 def ended_by_event(case: Case) -> Verdict | None:
     """A later event in a life: worked there, joined somewhere else; closed, reopened; likes, cannot stand."""
-    if not same_subject(case) or case.new.cues.get("past"):
+    if not same_subject(case) or case.new.cues.get("past") or _not_yet(case.new):
         return None
     two_events = "perfect" in case.old.cues or _named_apart(case)
     return (None if two_events else _state_ended(case)) or _slot_filled_anew(case)
 
 
+def _not_yet(text: Assertion) -> bool:
+    """``has not been repaired``: nothing happened."""
+    return any(_DENIAL.search(words) for words in text.cues.get("perfect", ()))
+
+
 def _state_ended(case: Case) -> Verdict | None:
+    if case.new.events and case.change is not None and (told := _ended_in_passing(case)):
+        return verdict("supersedes", case.change, told)
     for old in case.old.content:
         if old.denied or not (ending := ends(old.key)):
             continue
         for new in case.new.content:
             if new.key not in ending or new.denied:
                 continue
-            if old.key == "repair" and not _under_way(case.old, old):
+            if (old.key == "repair" and not _under_way(case.old, old)) or _is_hour(case.old, old):
                 continue
-            if _of_the_same_thing(case, old, new) and _happened(case, new):
+            if _of_the_same_thing(case, old, new) and not _opens_another(case.new, new) and _happened(case, new):
                 return verdict("supersedes", evidence("event", old.text, new.text))
     return None
+
+
+def _ended_in_passing(case: Case) -> Evidence | None:
+    """A word of change tells the event, of the same thing and of nothing else: "the bakery has reopened"."""
+    if not (case.old.keys & case.new.keys) - {"user"} or case.new.keys - case.old.keys - case.new.events:
+        return None
+    for old in case.old.content:
+        told = ends(old.key) & case.new.events
+        if told and not old.denied and old.key != "repair" and old.key not in case.new.keys:
+            return evidence("event", old.text, " ".join(sorted(told)))
+    return None
+
+
+def _opens_another(text: Assertion, event: Term) -> bool:
+    """``has opened a branch``: an object behind it makes another event of it."""
+    behind = [token for token in text.tokens if token.start >= event.token.end][:2]
+    return event.key in {"open", "close"} and any(token.key == "article" for token in behind[:1])
+
+
+def _is_hour(one: Assertion, verb: Term) -> bool:
+    """``closes at seven`` tells of every day, and no opening ends it."""
+    return verb.key in {"open", "close"} and any(term.kind == "time" for term in one.content)
 
 
 def _under_way(one: Assertion, verb: Term) -> bool:

@@ -26,6 +26,7 @@ def order_differs(case: Case) -> str:
     if (
         _lists_equal(case.old.form, case.new.form)
         or _one_changed_sides(case)
+        or _put_in_genitive(case)
         or _rotated_at_copula(case)
         or _one_is_passive(case)
         or _holds_both_ways(case)
@@ -179,6 +180,21 @@ def _rotated_at_copula(case: Case) -> bool:
     old, new = [term.key for term in case.old.content], [term.key for term in case.new.content]
     cut = sum(term.subject for term in case.old.content)
     return bool(cut) and old[cut:] + old[:cut] == new
+
+
+def _put_in_genitive(case: Case) -> bool:
+    """``The parcel weighs 3 kg`` and ``the weight of the parcel is 3 kg``."""
+    old, new = ([term.key for term in one.content] for one in (case.old, case.new))
+    return old == _turned_at_of(case.new, new) or new == _turned_at_of(case.old, old)
+
+
+def _turned_at_of(assertion: Assertion, keys: list[str]) -> list[str]:
+    """Keys with the words on both sides of the first "of" in each other's place."""
+    of = next((one for one in assertion.tokens if assertion.text[one.start : one.end] == "of"), None)
+    place = sum(term.token.start < of.start for term in assertion.content) if of else 0
+    if not 0 < place < len(keys):
+        return []
+    return [*keys[: place - 1], keys[place], keys[place - 1], *keys[place + 1 :]]
 
 
 def _has_copula(assertion: Assertion) -> bool:

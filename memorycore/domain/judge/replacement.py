@@ -12,6 +12,7 @@ from memorycore.domain.judge.verdict import Evidence, Verdict, evidence, verdict
 
 _CLOSE = 0.3
 _COVERED = 0.6
+_HALF = 0.5
 _APART = frozenset({"subject", "condition", "period", "attribute"})
 _TYPED = frozenset({"number", "time", "date", "unit", "code", "timezone"})
 _ON_OCCASION = frozenset({"number", "unit", "value", "object", "many", "name"})
@@ -116,12 +117,31 @@ def _one_slot(case: Case, sign: Evidence | None) -> Verdict | None:
     if sign.code not in _TYING and not _one_attribute(case):
         return verdict("different", sign, undecided=True)
     change = None if case.said_newly("also") else case.change
+    if change is not None and not case.strong_change and not _of_one_thing(case, sign):
+        return verdict("different", sign, undecided=True)
     if sign.code in VALUES:
         change = change or (None if case.said_newly("also") else later(case))
         return verdict("supersedes", change, sign) if change else verdict("disputes", sign)
     if sign.code in {"many", "object", "action"} and change and _replaces(case, change):
         return verdict("supersedes", change, sign)
     return verdict("different", sign, undecided=sign.code in {"object", "action"})
+
+
+def _of_one_thing(case: Case, sign: Evidence) -> bool:
+    """Whether "now" and "from May on" speak of the same: half of all is shared, or the whole subject.
+
+    What somebody does now is no news of what they did, unless both say a part of it: walks to work, cycles to work.
+    """
+    if sign.code == "action" and not (case.shared_predicate or _both_are(case) or "name" in case.old.keys):
+        return False
+    if sign.code == "many" and any(old.key == "have" for old, _ in case.diff.shared):
+        return False
+    old, new = ({term.key for term in one.content if term.subject} for one in (case.old, case.new))
+    return case.overlap >= _HALF or (bool(old) and old == new)
+
+
+def _both_are(case: Case) -> bool:
+    return all(any(token.kind == "be" for token in one.tokens) for one in (case.old, case.new))
 
 
 def _replaces(case: Case, change: Evidence) -> bool:
@@ -222,8 +242,7 @@ def _spans_clauses(run: Run, case: Case) -> bool:
 def _says_what_it_is(case: Case) -> bool:
     """What stands before the predicate is the same in both, and both say what it is."""
     old, new = ([term.key for term in one.content if term.subject] for one in (case.old, case.new))
-    both = all(any(token.kind == "be" for token in one.tokens) for one in (case.old, case.new))
-    return bool(old) and old == new and both
+    return bool(old) and old == new and _both_are(case)
 
 
 def _ended(case: Case) -> Verdict | None:
@@ -231,6 +250,6 @@ def _ended(case: Case) -> Verdict | None:
     if not case.strong_change or case.change is None:
         return None
     covered = len(case.diff.shared) / max(1, len(case.old.content))
-    if covered >= _COVERED or (case.shared_predicate and case.overlap >= _CLOSE):
+    if covered >= _COVERED or (case.shared_predicate and case.overlap > _HALF):
         return verdict("supersedes", case.change, evidence("shared", snippet(case.new.content[:1], case.new)))
     return None
