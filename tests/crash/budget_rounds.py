@@ -16,7 +16,7 @@ from typing import Any
 
 from memorycore.core import MemoryCore
 from memorycore.domain.memory import Draft, Target
-from memorycore.options import CoreOptions, HotLimit, Thresholds
+from memorycore.options import CoreOptions, HotLimit, RemoteOptions, Thresholds
 from tests.crash.rounds import die_at
 from tests.homes import Clock, Home
 
@@ -53,7 +53,8 @@ def act(core: MemoryCore, does: str, text: str) -> None:
 def die(order: dict[str, Any]) -> None:
     home = Home(Path(order["root"]))
     clock = Clock(datetime.fromisoformat(order["now"]))
-    core = MemoryCore(tight(home.options), long_lived=False, clock=clock)
+    elsewhere = RemoteOptions(url=order["url"], timeout_s=0.5) if order["url"] else None
+    core = MemoryCore(replace(tight(home.options), remote=elsewhere), long_lived=False, clock=clock)
     die_at(order["kill_at"], lambda: act(core, order["does"], order["text"]), pure=PURE)
     core.close()
 

@@ -13,6 +13,7 @@ import sys
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -30,8 +31,10 @@ from memorycore.domain.text import entry_hash
 from memorycore.embed import EmbeddingService
 from memorycore.errors import EmbeddingError, MemoryCoreError
 from memorycore.hot.document import DELIMITER, size
+from memorycore.options import RemoteOptions
 from memorycore.store import all_rows, ledger, memories
 from memorycore.testing import HashingEmbedder
+from tests.cold_services import Foreign, foreign
 from tests.crash.budget_rounds import LIMITS, tight
 from tests.homes import Home
 
@@ -80,6 +83,7 @@ class HotBudget(RuleBasedStateMachine):
     """One memory with files that are always too small. ``told``: texts that were accepted, or that a host wrote."""
 
     killer: "subprocess.Popen[str]"
+    service: Foreign
     waits = False
     """Whether calls are tried that wait seconds for a store that somebody else holds."""
 
@@ -96,9 +100,11 @@ class HotBudget(RuleBasedStateMachine):
         self.last_event = 0
         self.model: Moody | None = None
 
-    @initialize(vectors=st.booleans(), known=many, days=st.sampled_from((0, 9, 9, 50)))
-    def begin(self, vectors: bool, known: list[str], days: int) -> None:  # noqa: FBT001 hypothesis gives it by name
+    @initialize(vectors=st.booleans(), copies=st.booleans(), known=many, days=st.sampled_from((0, 9, 9, 50)))
+    def begin(self, vectors: bool, copies: bool, known: list[str], days: int) -> None:  # noqa: FBT001 hypothesis gives it by name
         self.model = Moody(width=64) if vectors else None
+        if copies:
+            self.home.options = replace(self.home.options, remote=RemoteOptions(url=self.service.url, timeout_s=0.5))
         self.open()
         for text in known:
             self.store([text], "memory", None)
@@ -144,6 +150,7 @@ class HotBudget(RuleBasedStateMachine):
         elif does == "word":
             entries = [*entries]
             entries[number % len(entries)] += " Really." if number % 2 else ""
+            self.doubled |= {entries[number % len(entries)]} & self.told - set(before)
         elif does == "drop":
             entries = [entry for place, entry in enumerate(entries) if place != number % len(entries)]
         elif does == "turn":
@@ -188,6 +195,13 @@ class HotBudget(RuleBasedStateMachine):
         if self.model:
             self.model.down = down
 
+    @rule(status=st.sampled_from((200, 200, 503)), loses=st.sampled_from((0, 0, 2)))
+    def cold_store_elsewhere_goes_away(self, status: int, loses: int) -> None:
+        """Or does what it is told, and its answer is lost."""
+        self.service.set(status=status, loses=loses)
+        if self.home.options.remote and status == 200:
+            self.core.maintain(["remote"])
+
     @rule(text=texts, does=st.sampled_from(("store", "store", "overflow", "recall")))
     def disk_is_full(self, text: str, does: str) -> None:
         """The store cannot grow, and what a call has begun cannot be written down as done."""
@@ -229,7 +243,8 @@ class HotBudget(RuleBasedStateMachine):
     @rule(text=texts, does=st.sampled_from(("store", "store", "overflow", "recall")), kill_at=st.integers(1, 1_800))
     def somebody_dies(self, text: str, does: str, kill_at: int) -> None:
         now = self.home.clock().isoformat()
-        order = {"root": str(self.home.root), "now": now, "does": does, "text": text, "kill_at": kill_at}
+        url = self.home.options.remote.url if self.home.options.remote else ""
+        order = {"root": str(self.home.root), "now": now, "does": does, "text": text, "kill_at": kill_at, "url": url}
         assert self.killer.stdin is not None
         assert self.killer.stdout is not None
         self.killer.stdin.write(json.dumps(order) + "\n")
@@ -299,6 +314,7 @@ class HotBudget(RuleBasedStateMachine):
 
     def teardown(self) -> None:
         try:
+            self.service.set(status=200, loses=0)
             if hasattr(self, "core"):
                 self.core.close()
         finally:
@@ -344,8 +360,9 @@ def keep_their_promises(lives: int, steps: int, *, shrink: bool, waits: bool = F
     slow = [HealthCheck.too_slow, HealthCheck.data_too_large]
     phases = [Phase.generate, *([Phase.shrink] if shrink else [])]  # it takes minutes to find the shortest such life
     command = [sys.executable, "-m", "tests.crash.budget_rounds"]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, encoding="utf-8") as killer:
-        HotBudget.killer, HotBudget.waits = killer, waits
+    pipes = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, encoding="utf-8")
+    with pipes as killer, foreign("literal") as service:
+        HotBudget.killer, HotBudget.service, HotBudget.waits = killer, service, waits
         try:
             run_state_machine_as_test(
                 HotBudget,
@@ -359,7 +376,7 @@ def keep_their_promises(lives: int, steps: int, *, shrink: bool, waits: bool = F
 
 
 def test_the_hot_files_keep_their_promises_whatever_happens() -> None:
-    keep_their_promises(lives=4, steps=14, shrink=False)
+    keep_their_promises(lives=3, steps=16, shrink=False)
 
 
 @pytest.mark.soak
