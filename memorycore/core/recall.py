@@ -50,7 +50,9 @@ def recall(  # noqa: PLR0913 the question, and what shapes its answer
         tells_strong=may_return,
         strong_score=rooms.options.budget.strong_score,
     )
-    elsewhere = rooms.remote.ask(query, top_k) if rooms.remote and remote.may_ask(wanted) and query.strip() else None
+    elsewhere = None
+    if rooms.remote and remote.may_ask(wanted) and query.strip():
+        elsewhere = rooms.remote.ask(intake.clean(query, rooms.options.gates), top_k)  # no secret leaves this machine
     result = rooms.search(query, request)
     binned = result.binned
     revived = _revive(rooms, binned, rooms.cause(actor, "revived"))

@@ -54,11 +54,12 @@ class Remote:
     store: RemoteColdStore
     namespace: str
     timeout_s: float
+    long_lived: bool
 
     def settle(self, ids: Collection[str] = ()) -> frozenset[str]:
         """Deliver what is due, for a moment; those of ``ids`` that wait on."""
         with suppress(StoreError):  # the database is busy: it is delivered later
-            self.post.deliver(limit_s=SOON_S)
+            self.post.deliver(limit_s=SOON_S, in_passing=self.long_lived)
         return copies.owed(self.db, self.namespace, ids) if ids else frozenset()
 
     def deliver(self, *, limit_s: float = ROUND_S) -> Delivered:
@@ -107,7 +108,9 @@ class Remote:
         self.store.close()
 
 
-def open_remote(options: RemoteOptions, db: Database, *, namespace: str, clock: Callable[[], datetime]) -> Remote:
+def open_remote(
+    options: RemoteOptions, db: Database, *, namespace: str, clock: Callable[[], datetime], long_lived: bool
+) -> Remote:
     """The service that was chosen. It is noted in the store and not contacted yet.
 
     Raises:
@@ -120,7 +123,9 @@ def open_remote(options: RemoteOptions, db: Database, *, namespace: str, clock: 
         raise RemoteUnreachable(why="bad_remote_url") from error
     post = Post(db=db, store=store, name=name, namespace=namespace, clock=clock, timeout_s=options.timeout_s)
     post.follow()
-    return Remote(db=db, post=post, store=store, namespace=namespace, timeout_s=options.timeout_s)
+    return Remote(
+        db=db, post=post, store=store, namespace=namespace, timeout_s=options.timeout_s, long_lived=long_lived
+    )
 
 
 def may_ask(filters: RecallFilters) -> bool:

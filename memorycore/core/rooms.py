@@ -100,7 +100,9 @@ class Rooms:
             new_id=new_id,
         )
         self.remote = (
-            open_remote(options.remote, self.db, namespace=options.namespace, clock=clock) if options.remote else None
+            open_remote(options.remote, self.db, namespace=options.namespace, clock=clock, long_lived=long_lived)
+            if options.remote
+            else None
         )
         self.uses = Uses(self.db, clock, namespace=options.namespace, log=_log_rules(options), later=long_lived)
         self.background = Background(prepare=self._prepare, work=self._work) if long_lived else None

@@ -16,6 +16,7 @@ from memorycore.options import (
     Thresholds,
     thresholds_of,
 )
+from memorycore.outbound import read_address
 from memorycore.settings.rhythm import paces_and_times
 
 if TYPE_CHECKING:
@@ -39,8 +40,6 @@ def core_options(settings: "Settings") -> CoreOptions:
             why="not_built",
             instead="MEMORYCORE_COLD_BACKEND=local",
         )
-    if settings.cold_backend == "remote" and not settings.remote_url.strip():
-        raise SettingsError(key="MNEMOSYNE_URL", why="missing")
     limits: dict[Target, int] = {"memory": settings.char_limit_memory, "user": settings.char_limit_user}
     return CoreOptions(
         hot_dir=settings.hot_dir,
@@ -81,6 +80,12 @@ def core_options(settings: "Settings") -> CoreOptions:
 def _remote(settings: "Settings") -> RemoteOptions | None:
     if settings.cold_backend != "remote":
         return None
+    if not settings.remote_url.strip():
+        raise SettingsError(key="MNEMOSYNE_URL", why="missing")
+    try:
+        read_address(settings.remote_url)
+    except ValueError:
+        raise SettingsError(key="MNEMOSYNE_URL", why="no_address") from None
     return RemoteOptions(url=settings.remote_url.strip(), key=settings.remote_key, timeout_s=settings.remote_timeout_s)
 
 

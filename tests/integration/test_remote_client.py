@@ -21,7 +21,7 @@ def service(request: pytest.FixtureRequest) -> Generator[Foreign]:
 @pytest.fixture
 def cold(service: Foreign) -> Generator[RemoteColdStore]:
     service.set(slow_s=0, status=200, loses=0, says="", refuses=False, key="")
-    store = RemoteColdStore(service.url, timeout_s=0.5)
+    store = RemoteColdStore(service.url, timeout_s=1)
     yield store
     store.close()
 
@@ -83,7 +83,7 @@ def test_an_answer_that_nobody_understands_is_no_yes(service: Foreign, cold: Rem
         ({"status": 429}, "overloaded", False),
         ({"status": 404}, "no_service_there", False),
         ({"key": "other"}, "unauthorised_there", False),
-        ({"slow_s": 1.5}, "timeout", True),
+        ({"slow_s": 2.5}, "timeout", True),
         ({"loses": 1}, "broken_off", True),
     ],
 )

@@ -24,7 +24,7 @@ def service(request: pytest.FixtureRequest) -> Generator[Foreign]:
         yield running
 
 
-def home_of(root: Path, url: str, timeout_s: float = 0.5) -> Home:
+def home_of(root: Path, url: str, timeout_s: float = 3) -> Home:
     home = Home(root)
     home.options = replace(home.options, remote=RemoteOptions(url=url, timeout_s=timeout_s))
     return home
@@ -103,7 +103,7 @@ def test_while_it_is_away_answers_say_so_and_afterwards_nothing_is_missing(tmp_p
         assert core.status()["level"] == "ok"
 
 
-@pytest.mark.parametrize("mood", [{"loses": 1}, {"slow_s": 1.0}, {"says": "<html>"}])
+@pytest.mark.parametrize("mood", [{"loses": 1}, {"slow_s": 2.5}, {"says": "<html>"}])
 def test_an_answer_that_was_lost_gives_no_second_copy(
     tmp_path: Path, service: Foreign, mood: dict[str, object]
 ) -> None:

@@ -263,6 +263,8 @@ def test_a_backend_that_is_not_built_says_so(home: Path) -> None:
 
 
 def test_a_cold_store_elsewhere_needs_its_address(home: Path) -> None:
+    with pytest.raises(SettingsError, match="no_address"):
+        load(home, MEMORYCORE_COLD_BACKEND="remote", MNEMOSYNE_URL="somewhere").core_options()
     with pytest.raises(SettingsError, match="MNEMOSYNE_URL"):
         load(home, MEMORYCORE_COLD_BACKEND="remote").core_options()
     named = {"MEMORYCORE_COLD_BACKEND": "remote", "MNEMOSYNE_URL": "http://h/mcp", "MNEMOSYNE_TIMEOUT": "3"}
