@@ -177,7 +177,7 @@ class HotBudget(RuleBasedStateMachine):
         if moved:
             answer = self.core.undo(event=moved[number % len(moved)], actor="test")
             until = self.home.clock() + UNDO_STICKS
-            self.stays |= {line["id"]: until for line in answer["events"] if line["status"] == "undone"}
+            self.stays |= {line.get("id", ""): until for line in answer["events"] if line["status"] == "undone"}
 
     @rule(days=st.sampled_from((0.01, 1, 8, 31, 50, -0.02, -3)))
     def time_passes(self, days: float) -> None:
