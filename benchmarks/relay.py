@@ -43,16 +43,14 @@ def started(arguments: Sequence[str], env: Mapping[str, str], *, lists: bool) ->
     """One start. ``lists``: it is a server, and ready when its tool list is there; else it is ready when it ends."""
     began = time.perf_counter()
     process = begin(arguments, env)
-    took, weight = 0.0, 0.0
+    found: dict[str, float] = {}
     if lists:
         ask_tools(process)
-        took, weight = time.perf_counter() - began, rss_mb(process.pid)
+        found = {"wall s": time.perf_counter() - began, "RSS MB": rss_mb(process.pid)}
     close(process)
     _, _, used = os.wait4(process.pid, 0)
     process.returncode = 0
-    if not lists:
-        took, weight = time.perf_counter() - began, used.ru_maxrss / 1_000
-    return {"wall s": took, "CPU s": used.ru_utime + used.ru_stime, "RSS MB": weight}
+    return {"wall s": time.perf_counter() - began, "CPU s": used.ru_utime + used.ru_stime, **found}
 
 
 def begin(arguments: Sequence[str], env: Mapping[str, str]) -> "subprocess.Popen[bytes]":
