@@ -3,6 +3,8 @@
 A note about a person that leaves its subject out ("lives in Madrid", 住在上海) orders nothing.
 """
 
+from functools import cache
+
 from memorycore.domain.assertion.tokens import Token
 from memorycore.domain.assertion.words import table
 from memorycore.domain.lexicon import LATIN_LANGUAGES, lexicon
@@ -27,10 +29,12 @@ def command_place(tokens: list[Token] | tuple[Token, ...], text: str, language: 
     return place if place is not None and tokens[place].key not in _states() else None
 
 
+@cache
 def _states() -> frozenset[str]:
     return frozenset(table("relations")["order"]["states"])
 
 
+@cache
 def _occasions() -> frozenset[str]:
     return frozenset({*table("relations")["occasion"]["words"], "先", "再"})
 
