@@ -98,7 +98,7 @@ def wait_until_up(data_dir: Path) -> Daemon:
     until = time.monotonic() + ANSWERS_WITHIN_S
     while (found := find(data_dir)) is None or found.endpoint is None:
         if time.monotonic() >= until:
-            raise _not_up(data_dir, "daemon_silent")
+            raise _not_up(data_dir, "daemon_not_up")
         time.sleep(POLL_S)
     return found
 
@@ -146,7 +146,7 @@ def _settled(data_dir: Path) -> Daemon | None:
         if not leader.is_here(found.leader):
             raise NotAvailable(what="memorycore daemon", why="daemon_elsewhere", host=found.leader.host)
         if time.monotonic() >= until:
-            raise _not_up(data_dir, "daemon_silent", pid=found.leader.pid)
+            raise _not_up(data_dir, "daemon_not_up", pid=found.leader.pid)
         time.sleep(POLL_S)
     return found
 
@@ -162,7 +162,7 @@ def _spawned(settings: "Settings", idle_exit_s: float | None, port: int | None) 
             raise _not_up(folder, "daemon_ended")
         if time.monotonic() >= until:
             _end(begun)
-            raise _not_up(folder, "daemon_silent", pid=begun.pid)
+            raise _not_up(folder, "daemon_not_up", pid=begun.pid)
         time.sleep(POLL_S)
     return found
 
