@@ -19,7 +19,7 @@ from mcp.types import (
 from memorycore.server.app import MemoryServer
 
 LAST_ANSWERS_S = 0.6
-MOST_UNDER_WAY = 256  # more of one client wait outside: so a client that asks and never reads fills no memory
+MOST_UNDER_WAY = 64  # more of one client wait outside: so a client that asks and never reads fills no memory
 
 Incoming = SessionMessage | Exception
 

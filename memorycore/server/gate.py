@@ -28,8 +28,8 @@ RETRY_AFTER_S = 1
 # A refusal is not given at once, and the later the more there were in the last moment: a client that asks again without
 # waiting would else keep the process busy with refusing.
 LEAST_PAUSE_S = 0.05
-MOST_PAUSE_S = 2.0
-PAUSE_EACH_S = 0.02
+MOST_PAUSE_S = 5.0
+PAUSE_EACH_S = 0.05
 FORGOTTEN_AFTER_S = 60.0
 MOST_KNOWN = 1_000
 

@@ -53,7 +53,7 @@ def relay_of(session: str, arguments: Sequence[str], pipe_out: int) -> Relay | N
     ways = Ways(
         find=partial(links.find, wanted),
         is_coming=partial(links.is_coming, wanted.data_dir),
-        alone=None if required else partial(_alone, settings, session, arguments),
+        alone=None if required else partial(_alone, settings, wanted, arguments),
         problem=partial(_problem, settings),
     )
     return Relay(link, ways, pipe_out)
@@ -77,11 +77,14 @@ def _first(wanted: Wanted, settings: "Settings") -> Link | None:
         link = _waited_for(wanted, REQUIRED_WAIT_S if settings.daemon == "require" else WAIT_S)
     except Refused as refused:
         if settings.daemon == "require":
-            raise NotAvailable(what="memorycore daemon", instead=START, **_facts(refused, wanted)) from None
-        _say_alone(refused, settings)
+            facts = _facts(refused, wanted)
+            raise NotAvailable(what="memorycore daemon", why=refused.code, instead=START, **facts) from None
+        _say(settings, refused.code, **_facts(refused, wanted))
         return None
     if link is None and settings.daemon == "require":
-        raise NotAvailable(what="memorycore daemon", why="no_daemon", instead=START, path=str(settings.data_dir))
+        raise NotAvailable(what="memorycore daemon", why="no_daemon", instead=START, path=wanted.data_dir)
+    if link is None and links.is_coming(wanted.data_dir):
+        _say(settings, "daemon_silent")
     return link
 
 
@@ -93,33 +96,33 @@ def _waited_for(wanted: Wanted, most_s: float) -> Link | None:
     return link
 
 
-def _alone(settings: "Settings", session: str, arguments: Sequence[str], refused: Refused | None) -> Link:
+def _alone(settings: "Settings", wanted: Wanted, arguments: Sequence[str], refused: Refused | None) -> Link:
     """A server of its own for a client whose daemon went away.
 
     Raises:
         OSError: No process can be started now.
     """
-    _say_alone(refused, settings)
-    command = [sys.executable, "-m", "memorycore.server", *arguments]
-    return ChildLink([*command, "--session", session], {**os.environ, "MEMORYCORE_DAEMON": "off"})
-
-
-def _say_alone(refused: Refused | None, settings: "Settings") -> None:
     from memorycore import messages
 
-    language = settings.language
     if refused is None:
-        say(messages.text("server.daemon_gone", language))
-        return
-    facts = _facts(refused, _wanted(settings, ""))
-    why = messages.text(f"why.{facts['why']}", language, **facts)
-    say(messages.text("server.alone", language, why=why))
+        say(messages.text("server.daemon_gone", settings.language))
+    else:
+        _say(settings, refused.code, **_facts(refused, wanted))
+    command = [sys.executable, "-m", "memorycore.server", *arguments, "--session", wanted.session]
+    return ChildLink(command, {**os.environ, "MEMORYCORE_DAEMON": "off"})
+
+
+def _say(settings: "Settings", code: str, **facts: object) -> None:
+    """Why this process serves alone, beside a daemon."""
+    from memorycore import messages
+
+    why = messages.text(f"why.{code}", settings.language, **facts)
+    say(messages.text("server.alone", settings.language, why=why))
 
 
 def _facts(refused: Refused, wanted: Wanted) -> dict[str, object]:
     name = refused.code.removeprefix("other_")
     return {
-        "why": refused.code,
         "pid": refused.found.pid,
         "theirs": getattr(refused.found, name, None),
         "ours": getattr(wanted, name, None),

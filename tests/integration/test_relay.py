@@ -148,6 +148,17 @@ def test_beside_a_daemon_that_is_another_one_it_serves_alone(
     assert wire.errors.count("\n") == 1
 
 
+@posix
+def test_beside_a_daemon_that_does_not_answer_it_serves_alone(env: dict[str, str]) -> None:
+    lock = Path(env["MEMORYCORE_DATA_DIR"]) / "daemon.lock"
+    lock.parent.mkdir(parents=True)
+    lock.write_text(json.dumps({"pid": os.getpid()}), encoding="utf-8")
+    with begun(env) as wire:
+        wire.close_input()
+        assert wire.wait(5) == 0
+    assert wire.errors == "memorycore: this server works alone: a daemon leads this memory and does not answer.\n"
+
+
 @pytest.mark.parametrize(("claims", "says"), [(None, "none that answers"), ({"settings": "x"}, "other settings")])
 def test_a_client_that_requires_a_daemon_hears_why_there_is_none(
     env: dict[str, str], claims: Mapping[str, str] | None, says: str, request: pytest.FixtureRequest
