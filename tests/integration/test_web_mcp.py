@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from tests.web import Service, service
-from tests.wire import PROTOCOL
+from tests.wire import PROTOCOL, Wire, read_answer
 
 BOTH = {"accept": "application/json, text/event-stream"}
 HELLO = {"protocolVersion": PROTOCOL, "capabilities": {}, "clientInfo": {"name": "http-test", "version": "1"}}
@@ -130,3 +130,17 @@ def test_who_floods_a_route_gets_429_and_when_to_come_again(daemon: Service) -> 
     assert {answer.headers["retry-after"] for answer in refused} == {"1"}
     assert {answer.json()["code"] for answer in refused} == {"too_many_calls"}
     assert {answer.status_code for answer in answers} == {200, 429}
+
+
+def test_who_floods_over_a_relay_is_told_so_too(daemon: Service) -> None:
+    with Wire(daemon.home.environment()) as wire:
+        wire.initialize()
+        asked = [wire.ask("tools/call", {"name": "memorycore_recall", "arguments": {"query": "x"}}) for _ in range(30)]
+        answers = [read_answer(wire.wait_for(number)) for number in asked]
+        assert daemon.metrics()['memorycore_clients_open{via="relay"}'] == 1
+        wire.close_input()
+        wire.wait(10)
+    refused = [answer for answer in answers if answer.get("code") == "too_many_calls"]
+    assert 0 < len(refused) < 30
+    assert all(answer["retryable"] for answer in refused)
+    assert daemon.metrics()['memorycore_clients_open{via="relay"}'] == 0
