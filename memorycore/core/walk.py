@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     import apsw
 
 BATCH = 64
+LOOKED_AT_ONCE = 4  # whoever asks in the same process waits for so many looks at all vectors at most
 WALKED = "walked"  # how far the walk has come, as a number of the change feed
 
 
@@ -39,7 +40,11 @@ def walk(rooms: Rooms, work: Work) -> int:
     while not (work.dry_run or work.out_of_time()):
         with rooms.db.read() as c:
             batch = memories.select(c, "changed_memories", **where, after=after, limit=BATCH)
-        found = _look(rooms, batch)
+        found = [
+            one
+            for start in range(0, len(batch), LOOKED_AT_ONCE)
+            for one in _look(rooms, batch[start : start + LOOKED_AT_ONCE])
+        ]
         after = batch[-1].change_seq if len(batch) == BATCH else until
         with work.batch() as c:
             for new, item, relation in found:

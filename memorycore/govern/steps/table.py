@@ -33,7 +33,7 @@ _SPECS = (
     StepSpec(name="expire", every=timedelta(hours=1), light=True),
     StepSpec(name="decay", every=timedelta(days=1), light=True),
     StepSpec(name="verify", every=timedelta(days=1)),
-    StepSpec(name="consolidate", every=timedelta(hours=12)),
+    StepSpec(name="consolidate", every=timedelta(hours=12), light=True),
     StepSpec(name="purge", every=timedelta(hours=12), light=True),
     StepSpec(name="capacity", every=timedelta(minutes=5), light=True),
     StepSpec(name="remote", every=timedelta(minutes=5), light=True),
