@@ -76,6 +76,8 @@ def begin(data_dir: Path, level: str, *, to_stderr: bool) -> None:
     logging.raiseExceptions = False  # a full disk must not fill stderr with tracebacks
     for name in TALKATIVE:
         logging.getLogger(name).setLevel(logging.WARNING)
+    # It warns whenever a look finds the one before still at work, which is as it should be.
+    logging.getLogger("apscheduler").setLevel(logging.ERROR)
 
 
 def last_message(data_dir: Path) -> str:
