@@ -131,7 +131,7 @@ class BudgetOptions:
     enabled: bool = True
     half_life_days: float = 30.0
     protected_times: float = 3.0
-    sink_weight: float = 1.5
+    sink_weight: float = 0.5
     most_evicted: int = 3
     strong_score: float | None = None
     strong_hits: Literal["best", "all"] = "best"

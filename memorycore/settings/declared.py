@@ -166,7 +166,7 @@ class Settings:
     rule_budget_enabled: bool = setting(True, "MEMORYCORE_RULE_BUDGET_ENABLED", read=yes_or_no)  # noqa: FBT003 a default
     weight_half_life_days: float = setting(30.0, "MEMORYCORE_WEIGHT_HALF_LIFE_DAYS", read=number(0.01, 36_500))
     protected_times: float = setting(3.0, "MEMORYCORE_PROTECTED_TIMES", read=number(1, 1_000))
-    sink_weight: float = setting(1.5, "MEMORYCORE_SINK_WEIGHT", read=number(0, 1_000))
+    sink_weight: float = setting(0.5, "MEMORYCORE_SINK_WEIGHT", read=number(0, 1_000))
     max_evict_per_run: int = setting(3, "MEMORYCORE_MAX_EVICT_PER_RUN", read=whole(0, 1_000))
     hit_strong_cos: float | None = setting(None, "MEMORYCORE_HIT_STRONG_COS", read=number(-1, 1))
     hit_strong_mode: str = setting("best", "MEMORYCORE_HIT_STRONG_MODE", read=one_of("best", "all"))

@@ -49,7 +49,7 @@ def weight(_: Path, budget: BudgetOptions) -> object:
 
 
 def sinks(_: Path, budget: BudgetOptions) -> object:
-    return is_sinking(rule(1, days=40, weight=2.0), NOW, budget)
+    return is_sinking(rule(1, days=40), NOW, budget)
 
 
 def told(_: Path, budget: BudgetOptions) -> object:
