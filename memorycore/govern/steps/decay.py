@@ -13,7 +13,7 @@ from memorycore.store import edges, memories
 from memorycore.store.memories import to_ms
 from memorycore.store.uses import recent
 
-BATCH = 200
+BATCH = 50
 REASON = "decayed"
 _YOUNGEST = timedelta(days=min(fading.after_days for fading in retention.FADING.values() if fading.below))
 
@@ -24,7 +24,7 @@ def decay(work: Work, namespace: str, cause: Cause, *, may_bin: bool) -> dict[st
     looked_at = faded = binned = 0
     after = int(work.cursor or 0)
     while not work.out_of_time():
-        with work.db.read() as c:
+        with work.reading() as c:
             batch = memories.select(c, "unused_memories", **where, after=after)
             gone = _faded(c, batch, cause.at)
         looked_at, faded = looked_at + len(batch), faded + len(gone)

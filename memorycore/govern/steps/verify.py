@@ -27,7 +27,7 @@ def verify(work: Work, namespace: str, cause: Cause, *, source_days: float) -> d
     after = int(work.cursor or 0)
     known: dict[str, str | None] = {}
     while not work.out_of_time():
-        with work.db.read() as c:
+        with work.reading() as c:
             batch = memories.select(c, "read_memories", namespace=namespace, after=after, limit=BATCH)
         after = batch[-1].seq if batch else after
         work.cursor = str(after)

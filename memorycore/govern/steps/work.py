@@ -64,6 +64,14 @@ class Work:
             self.cursor = cursor
         time.sleep(min(max(time.monotonic() - began, LEAST_PAUSE_S), LONGEST_PAUSE_S))
 
+    @contextmanager
+    def reading(self) -> Generator[apsw.Connection]:
+        """One read, and after it a pause as long as it took: whoever asks in the same process gets a turn."""
+        began = time.monotonic()
+        with self.db.read() as c:
+            yield c
+        time.sleep(min(time.monotonic() - began, LONGEST_PAUSE_S))
+
     @property
     def turn(self) -> Turn:
         """``batch``, for functions of the store."""
