@@ -20,7 +20,7 @@ from memorycore.relay import greeting
 from memorycore.server.app import MemoryServer
 from memorycore.server.clients import Client, Clients
 from memorycore.server.desk import Desk, Place, Seat
-from memorycore.server.exchange import LAST_ANSWERS_S, Incoming, exchange, line_of, message_of
+from memorycore.server.exchange import Incoming, exchange, line_of, message_of
 from memorycore.server.gate import Gate
 from memorycore.server.tending import TOOLSETS
 from memorycore.server.tools import ToolSpec
@@ -30,6 +30,7 @@ _log = logging.getLogger(__name__)
 Listener = MultiListener[anyio.abc.SocketStream]
 HOST = "127.0.0.1"
 CLOSING_ANSWERS_S = 0.3
+GONE_ANSWERS_S = 1.2  # a relay ends after somewhat more
 _CHUNK = 64 * 1024
 
 
@@ -184,7 +185,7 @@ class _Lines:
 
     def begin(self) -> float:
         """Nothing more is read. A relay whose client has gone waits a moment, a daemon that is to end a shorter one."""
-        return CLOSING_ANSWERS_S if self._stopped else LAST_ANSWERS_S
+        return CLOSING_ANSWERS_S if self._stopped else GONE_ANSWERS_S
 
     async def farewell(self, unanswered: Sequence[object]) -> None:
         """Say what was read and has no answer, unless the client itself has ended it."""

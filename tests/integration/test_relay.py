@@ -66,6 +66,8 @@ def test_a_client_of_the_older_sdk_is_served(daemon: LocalDaemon) -> None:
 
 
 def test_lines_that_are_piped_in_at_once_are_all_answered(daemon: LocalDaemon) -> None:
+    with daemon.desk.core():  # a daemon has it open
+        pass
     hello = {"protocolVersion": PROTOCOL, "capabilities": {}, "clientInfo": {"name": "pipe", "version": "1"}}
     asked: list[dict[str, Any]] = [
         {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello},
