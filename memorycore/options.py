@@ -137,7 +137,7 @@ class BudgetOptions:
     strong_hits: Literal["best", "all"] = "best"
     strong_adds: float = 1.0
     weak_adds: float = 0.3
-    recall_adds: float = 0.5
+    recall_adds: float = 0.75
     weak_hits: Literal["degraded", "off"] = "degraded"
     pin_share: float = 0.25
     pointer_chars: int = 40

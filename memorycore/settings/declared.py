@@ -172,7 +172,7 @@ class Settings:
     hit_strong_mode: str = setting("best", "MEMORYCORE_HIT_STRONG_MODE", read=one_of("best", "all"))
     hit_strong_adds: float = setting(1.0, "MEMORYCORE_HIT_STRONG_ADDS", read=number(0, 1_000))
     hit_weak_adds: float = setting(0.3, "MEMORYCORE_HIT_WEAK_ADDS", read=number(0, 1_000))
-    hit_recall_adds: float = setting(0.5, "MEMORYCORE_HIT_RECALL_ADDS", read=number(0, 1_000))
+    hit_recall_adds: float = setting(0.75, "MEMORYCORE_HIT_RECALL_ADDS", read=number(0, 1_000))
     hit_weak_mode: str = setting("degraded", "MEMORYCORE_HIT_WEAK_MODE", read=one_of("degraded", "off"))
     pin_share: float = setting(0.25, "MEMORYCORE_PIN_SHARE", read=number(0, 1))
     pointer_chars: int = setting(40, "MEMORYCORE_POINTER_CHARS", read=whole(16, 200))
