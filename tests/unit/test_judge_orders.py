@@ -166,6 +166,14 @@ def test_amounts_in_two_units_and_other_wordings_are_one(old: str, new: str) -> 
         ("User no longer drinks beer.", "User drinks oat milk now."),
         ("Install docker on every machine", "Update docker on every machine"),
         ("每月备份一次", "每月更新一次 docker"),
+        ("The lift is out of service.", "The lift has not been repaired."),
+        ("On Mondays the shop is closed.", "The shop has opened a branch in Ulm."),
+        ("The user's brother works in Porto.", "The user moved from Porto to Braga."),
+        ("User works at the harbour gallery.", "From now on the user's work phone is an iPhone."),
+        ("The user's sister lives in Rome.", "From now on the user's sister prefers decaf."),
+        ("乙供应商的账期是 30 天", "现在甲供应商的账期是 30 天"),
+        ("The user has two cats.", "用户的妹妹养了两只猫"),
+        ("Clean the filter every month.", "The filter is changed every six months."),
     ],
 )
 def test_what_only_sounds_like_news_replaces_nothing(old: str, new: str) -> None:

@@ -175,6 +175,9 @@ def _is_noun_here(tokens: list[Token], place: int) -> bool:
         return after is None or after.kind not in {"func", "soft"} or after.key not in _DETERMINERS
     if after is not None and after.kind == "be":
         return True
+    owned = place > 1 and before.kind == "func" and tokens[place - 2].end == before.start  # the user's work phone
+    if owned and not token.gerund and not token.past:
+        return True
     if token.gerund:
         return before.kind in {"noun", "word", "adjective"}
     return before.kind == "prep" and before.key != "to"

@@ -111,9 +111,14 @@ def _of_one_subject(case: Case, found: Verdict) -> Verdict:
     """Nothing is superseded by what is said of somebody or something else, or of a part or a time only."""
     if found.relation != "supersedes" or any(sign.code == "subject" for sign in found.evidence):
         return found
-    if case.strangers:
+    if case.strangers and not _told_of_a_day(case):
         return found if found == restated(case) else other_subject(case)
     return verdict("different", left) if (left := left_out(case)) else found
+
+
+def _told_of_a_day(case: Case) -> bool:
+    """``In May the office moved``: a day in front of a change is when it happened."""
+    return case.strong_change and all(term.kind == "date" for term in case.strangers)
 
 
 def _newest(case: Case, found: Verdict) -> Verdict:

@@ -50,7 +50,7 @@ class Case:
         terms = self.new.content
         if all(term.subject for term in terms) and "change" not in self.new.cues:
             return ()
-        of_it = any(term.subject and term.key in self.old.keys for term in terms)
+        of_it = any(term.subject and term.key != "user" and term.key in self.old.keys for term in terms)
         sides = words_of("attribute", "words") if of_it else frozenset[str]()
         known = (self.old.keys, sides, words_of("told", "words"), {"user"})
         dated = len(self.new.tokens) > 1 and self.new.tokens[0].kind == "date" and self.new.tokens[1].kind == "punct"

@@ -15,8 +15,17 @@ def same_subject(case: Case) -> bool:
     """Both speak of the same one, as far as the words before the predicate tell; no subject is the speaker."""
     if case.old.content and case.new.content and case.old.content[0].key == case.new.content[0].key:
         return True
-    old, new = ({term.key for term in one.content if term.subject} - {"user"} for one in (case.old, case.new))
+    old, new = _subjects(case)
     return old == new or bool(old & new)
+
+
+def _subjects(case: Case) -> tuple[set[str], set[str]]:
+    """What stands before the predicate in both, a day in front left out: "in May the user moved"."""
+    old, new = (
+        {term.key for term in one.content if term.subject and term.kind != "date"} - {"user"}
+        for one in (case.old, case.new)
+    )
+    return old, new
 
 
 def incompatible_in_other_words(case: Case) -> Verdict | None:
@@ -126,7 +135,7 @@ def _slot_filled_anew(case: Case) -> Verdict | None:
         return None
     for states, events in slots().values():
         before = next((term for term in case.old.content if term.key in states and not term.denied), None)
-        if before is None or states & words_of("transitive", "verbs"):
+        if before is None or before.key in words_of("transitive", "verbs"):
             continue
         if told := case.new.events & events:
             return verdict("supersedes", evidence("event", before.text, " ".join(told)))
@@ -164,5 +173,5 @@ def _happened(case: Case, event: Term) -> bool:
 
 
 def _speaker_or_equal(case: Case) -> bool:
-    old, new = ({term.key for term in one.content if term.subject} for one in (case.old, case.new))
-    return old - {"user"} == new - {"user"}
+    old, new = _subjects(case)
+    return old == new

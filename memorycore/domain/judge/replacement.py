@@ -228,7 +228,9 @@ def _person_replaced(case: Case, runs: tuple[Run, ...], signs: list[Evidence]) -
     ):
         return None
     ruled = bool(case.old.modals and case.new.modals)  # 和同事说话要客气: for whom a rule is
-    if not ruled and all(term.kind in {"name", "name?", "char"} for term in (*runs[0].old, *runs[0].new)):
+    after = runs[0].after  # 甲供应商: which supplier
+    label = after is not None and after.kind == "noun" and after.token.start == runs[0].new[-1].token.end
+    if not ruled and not label and all(term.kind in {"name", "name?", "char"} for term in (*runs[0].old, *runs[0].new)):
         return verdict("supersedes", case.change, signs[0])
     return None
 
