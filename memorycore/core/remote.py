@@ -62,6 +62,11 @@ class Remote:
             self.post.deliver(limit_s=SOON_S, in_passing=self.long_lived)
         return copies.owed(self.db, self.namespace, ids) if ids else frozenset()
 
+    def warm(self) -> None:
+        """Shake hands before anybody waits for it."""
+        with suppress(StoreError):
+            _ = self.store.capabilities
+
     def deliver(self, *, limit_s: float = ROUND_S) -> Delivered:
         return self.post.deliver(limit_s=limit_s)
 

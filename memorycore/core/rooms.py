@@ -266,6 +266,8 @@ class Rooms:
         self.embedding.wait_ready(None)
         if self.index:
             self.index.warm()
+        if self.remote:
+            self.remote.warm()
 
     def _work(self) -> bool:
         self.uses.flush()
