@@ -7,6 +7,7 @@ Times are ISO 8601 text with ``Z``. ``reasons`` are strings ``code: sentence``; 
 from typing import Literal, NotRequired, TypedDict
 
 from memorycore.answers_remote import RemoteUsage
+from memorycore.answers_upkeep import Upkeep
 
 Tier = Literal["hot", "cold", "bin", "none"]
 Route = Literal["hot", "cold", "stale"]
@@ -305,35 +306,6 @@ class Moves(TypedDict):
     undo: NotRequired[str]
 
 
-class JobCount(TypedDict):
-    waiting: int
-    dead: int
-
-
-class StepAt(TypedDict):
-    step: str
-    at: str
-
-
-class CapacityState(TypedDict):
-    """``healthy``: large, and the last pass found hardly anything to tidy. ``queued``: a pass is under way."""
-
-    level: Literal["normal", "soft", "hard"]
-    healthy: bool
-    queued: bool
-
-
-class Upkeep(TypedDict):
-    """``jobs`` by kind; ``failed`` and ``running``: steps by name."""
-
-    jobs: dict[str, JobCount]
-    failed: list[str]
-    running: list[str]
-    capacity: CapacityState
-    last: NotRequired[StepAt]
-    next: NotRequired[StepAt]
-
-
 class Status(TypedDict):
     """``pointers`` stand in the hot files. ``sessions`` are at work, and their prompts hold the files as they were."""
 
@@ -370,60 +342,6 @@ class Bin(TypedDict):
     """Named like the command: ``memorycore trash``."""
 
     items: list[Binned]
-
-
-class Maintained(TypedDict):
-    """What overflow and maintenance answer."""
-
-    steps: list[dict[str, object]]
-    dry_run: bool
-    note: NotRequired[str]
-
-
-class Scheduled(TypedDict):
-    """One step of maintenance. ``every``: ``6h``, ``off``, or five cron fields; ``outcome``: of the last run."""
-
-    step: str
-    every: str
-    light: bool
-    due: bool
-    last: NotRequired[str]
-    outcome: NotRequired[str]
-    next: NotRequired[str]
-    held_by: NotRequired[str]
-    result: NotRequired[dict[str, object]]
-
-
-class BackedUp(TypedDict):
-    """One backup. ``files``: how many hot files are in it; ``dropped``: older ones that went; ``problem``: a code."""
-
-    path: str
-    bytes: int
-    made_at: NotRequired[str]
-    memories: NotRequired[int]
-    files: NotRequired[int]
-    version: NotRequired[str]
-    dropped: NotRequired[list[str]]
-    problem: NotRequired[str]
-
-
-class Backups(TypedDict):
-    """Named like the command: ``memorycore backup list``."""
-
-    folder: str
-    backups: list[BackedUp]
-
-
-class Restored(TypedDict):
-    """``aside``: where the state from before is now. ``files``: the hot files that were put back."""
-
-    status: Literal["restored", "would_restore"]
-    path: str
-    made_at: str
-    memories: int
-    files: list[str]
-    aside: NotRequired[str]
-    verified: NotRequired[bool]
 
 
 class HistoryLine(TypedDict):

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 
-from memorycore import answers, messages
+from memorycore import answers_upkeep, messages
 from memorycore.domain.memory import format_time
 from memorycore.govern import maintenance
 from memorycore.govern.steps import capacity
@@ -15,7 +15,7 @@ from memorycore.store import Database, jobs, step_runs
 TOLD_ELSEWHERE = frozenset({"embed", "remote_put", "remote_forget"})
 
 
-def upkeep(db: Database, options: CoreOptions, namespaces: Sequence[str], now: datetime) -> answers.Upkeep:
+def upkeep(db: Database, options: CoreOptions, namespaces: Sequence[str], now: datetime) -> answers_upkeep.Upkeep:
     """Jobs by kind; the step that ran last and the one that is next; steps that failed; how full the cold tier is."""
     own, care = options.namespace, options.maintenance
     with db.read() as c:
@@ -29,7 +29,7 @@ def upkeep(db: Database, options: CoreOptions, namespaces: Sequence[str], now: d
         for name, ran in known.items()
         if ran.next_due and ran.ended_at and maintenance.every(STEPS[name], care) is not None
     ]
-    answer: answers.Upkeep = {
+    answer: answers_upkeep.Upkeep = {
         "jobs": {kind: {"waiting": one.waiting, "dead": one.dead} for kind, one in counted.items()},
         "failed": sorted(name for name, ran in known.items() if ran.outcome == "failed"),
         "running": sorted(name for name, ran in known.items() if ran.held_by),
@@ -44,7 +44,7 @@ def upkeep(db: Database, options: CoreOptions, namespaces: Sequence[str], now: d
     return answer
 
 
-def sentences(found: answers.Upkeep, language: Language) -> Iterator[str]:
+def sentences(found: answers_upkeep.Upkeep, language: Language) -> Iterator[str]:
     """What somebody should know: work that was given up, with the command that tries it again; steps that failed."""
     dead = {kind: one["dead"] for kind, one in found["jobs"].items() if one["dead"] and kind not in TOLD_ELSEWHERE}
     if dead:

@@ -9,7 +9,7 @@ from memorycore.cli.shell import Shell
 from memorycore.cli.write import DryRun, Json
 
 if TYPE_CHECKING:
-    from memorycore.answers import BackedUp
+    from memorycore.answers_upkeep import BackedUp
 
 MEGABYTE = 1024**2
 What = Annotated[list[str] | None, typer.Argument(metavar="[FILE | list | restore FILE]", show_default=False)]

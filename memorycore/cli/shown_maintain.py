@@ -8,7 +8,7 @@ from rich.text import Text
 from memorycore.cli.layout import columns, dim, inside, minute
 
 if TYPE_CHECKING:
-    from memorycore.answers import Maintained, Scheduled
+    from memorycore.answers_upkeep import Maintained, Scheduled
     from memorycore.cli.shell import Shell
 
 STYLES = {"failed": "red", "lost": "yellow", "partial": "yellow", "busy": "yellow"}

@@ -11,7 +11,8 @@ if TYPE_CHECKING:
 
     from rich.console import RenderableType
 
-    from memorycore.answers import ColdUsage, HotUsage, Moves, QuestionLog, Status, Upkeep
+    from memorycore.answers import ColdUsage, HotUsage, Moves, QuestionLog, Status
+    from memorycore.answers_upkeep import Upkeep
     from memorycore.cli.shell import Shell
 
 MOST_LINES = 24

@@ -6,7 +6,7 @@ from contextlib import contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
 
-from memorycore import answers
+from memorycore import answers_upkeep
 from memorycore.core.rooms import Rooms, utc_now
 from memorycore.domain.memory import TARGETS, format_time
 from memorycore.errors import HotFileError, MemoryCoreError, SchemaTooNew, StoreDamaged, StoreError
@@ -26,7 +26,7 @@ def folder_of(options: CoreOptions) -> Path:
     return options.data_dir / backups.FOLDER
 
 
-def backup(db: Database, options: CoreOptions, now: datetime, target: Path | None = None) -> answers.BackedUp:
+def backup(db: Database, options: CoreOptions, now: datetime, target: Path | None = None) -> answers_upkeep.BackedUp:
     """Make a backup, in our own folder where no file is named; then only the last few of those are kept.
 
     Raises:
@@ -53,9 +53,9 @@ def step(rooms: Rooms, work: Work) -> dict[str, object]:
     return {"path": made["path"], "backup_bytes": made["bytes"]}
 
 
-def list_backups(options: CoreOptions) -> answers.Backups:
+def list_backups(options: CoreOptions) -> answers_upkeep.Backups:
     """The backups in our own folder, the newest first; one that cannot be read says why."""
-    found: list[answers.BackedUp] = []
+    found: list[answers_upkeep.BackedUp] = []
     for path in backups.listed(folder_of(options)):
         try:
             found.append(_told(path, backups.read(path)))
@@ -71,7 +71,7 @@ def restore(
     dry_run: bool = False,
     verify: bool = False,
     clock: Callable[[], datetime] = utc_now,
-) -> answers.Restored:
+) -> answers_upkeep.Restored:
     """Put everything back as it is in a backup. What there was before is a backup of its own afterwards.
 
     The backup is checked as a whole before anything is touched. Processes that have the memory open may go on: they see
@@ -85,7 +85,7 @@ def restore(
     """
     options.data_dir.mkdir(parents=True, exist_ok=True)
     with backups.opened(path, folder_of(options)) as (manifest, inside):
-        answer: answers.Restored = {
+        answer: answers_upkeep.Restored = {
             "status": "would_restore" if dry_run else "restored", "path": str(path), "memories": manifest.memories,
             "made_at": format_time(manifest.made_at) or "", "files": [],
         }  # fmt: skip
@@ -243,7 +243,7 @@ def _free(path: Path) -> Path:
     return path
 
 
-def _told(path: Path, manifest: Manifest) -> answers.BackedUp:
+def _told(path: Path, manifest: Manifest) -> answers_upkeep.BackedUp:
     return {
         "path": str(path), "bytes": path.stat().st_size, "made_at": format_time(manifest.made_at) or "",
         "memories": manifest.memories, "files": sum(bool(hot.file) for hot in manifest.hot),

@@ -6,7 +6,7 @@ from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from memorycore import answers
+from memorycore import answers_upkeep
 from memorycore.core import backup, consolidate, overflow
 from memorycore.core.rooms import Rooms
 from memorycore.domain.memory import Memory, format_time
@@ -35,7 +35,7 @@ def maintain(
     report: Report | None = None,
     time_box_s: float | None = None,
     owner: str = "",
-) -> answers.Maintained:
+) -> answers_upkeep.Maintained:
     """Run steps, all of them or those named, each under its lease.
 
     Raises:
@@ -66,15 +66,15 @@ def due_steps(rooms: Rooms, now: datetime) -> list[str]:
     return maintenance.due(runs(rooms, now), rooms.options.maintenance, now)
 
 
-def schedule(rooms: Rooms, now: datetime) -> list[answers.Scheduled]:
+def schedule(rooms: Rooms, now: datetime) -> list[answers_upkeep.Scheduled]:
     """Every step with its pace, its last run and its next one, in the order in which they run."""
     care, known = rooms.options.maintenance, runs(rooms, now)
     due = maintenance.due(known, care, now)
-    told: list[answers.Scheduled] = []
+    told: list[answers_upkeep.Scheduled] = []
     for name, spec in STEPS.items():
         pace = care.every.get(name, spec.every)
         every = care.cron.get(name) or ("off" if pace is None else in_words(pace))
-        one: answers.Scheduled = {"step": name, "every": every, "light": spec.light, "due": name in due}
+        one: answers_upkeep.Scheduled = {"step": name, "every": every, "light": spec.light, "due": name in due}
         ran = known.get(name)
         if ran is not None and (last := format_time(ran.ended_at)):
             one["last"], one["outcome"], one["result"] = last, ran.outcome, dict(ran.result)

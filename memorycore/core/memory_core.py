@@ -7,7 +7,16 @@ from itertools import islice
 from pathlib import Path
 from typing import Self, Unpack
 
-from memorycore import answers, answers_forget, answers_overflow, answers_story, answers_turn, overview, reply_store
+from memorycore import (
+    answers,
+    answers_forget,
+    answers_overflow,
+    answers_story,
+    answers_turn,
+    answers_upkeep,
+    overview,
+    reply_store,
+)
 from memorycore.cold.local import LocalColdStore
 from memorycore.core import (
     backup,
@@ -415,7 +424,7 @@ class MemoryCore:
         report: Report | None = None,
         time_box_s: float | None = None,
         owner: str = "",
-    ) -> answers.Maintained:
+    ) -> answers_upkeep.Maintained:
         """Run maintenance steps now, all of them or those named; one that somebody else runs is ``busy``.
 
         ``report`` is told how far it is. What is not done after ``time_box_s`` goes on with the next run. ``owner``
@@ -426,7 +435,7 @@ class MemoryCore:
         """
         return maintain.maintain(self.rooms, steps, dry_run=dry_run, report=report, time_box_s=time_box_s, owner=owner)
 
-    def backup(self, target: Path | None = None) -> answers.BackedUp:
+    def backup(self, target: Path | None = None) -> answers_upkeep.BackedUp:
         """Make a backup of the whole store and its hot files; in our own folder, of which the last few are kept.
 
         Raises:
@@ -443,7 +452,7 @@ class MemoryCore:
         """Every maintenance step that ever ran here, as it last ran, and when it is due again."""
         return maintain.runs(self.rooms, self.rooms.clock())
 
-    def schedule(self) -> list[answers.Scheduled]:
+    def schedule(self) -> list[answers_upkeep.Scheduled]:
         """Every maintenance step: how often it runs, how the last run ended, when the next one is."""
         return maintain.schedule(self.rooms, self.rooms.clock())
 

@@ -7,8 +7,9 @@ report; they keep working.
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from memorycore.answers import Audited, AuditRow, AuditTarget, Maintained, Recalled, Stored, Usage
+from memorycore.answers import Audited, AuditRow, AuditTarget, Recalled, Stored, Usage
 from memorycore.answers_overflow import Left, Overflown, OverflowRun
+from memorycore.answers_upkeep import Maintained
 
 # What the predecessor counted in a run of maintenance, by what steps count here.
 COUNTED_OF_STEPS: Mapping[str, Sequence[str]] = {
