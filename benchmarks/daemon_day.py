@@ -174,7 +174,7 @@ def write(day: Day, share: range, client: OverHttp | OverStdio) -> None:
 
 
 def _say(day: Day, client: OverHttp | OverStdio, number: int) -> None:
-    content = text(number)
+    content = text(3 * number + 1)  # the others contradict each other, which is not what is looked at here
     said: dict[str, Any] = {"content": content}
     if _is_over_soon(number):
         said |= {"valid_from": "2026-01-01", "valid_until": "2026-01-02"}
