@@ -34,6 +34,8 @@ def home_of(root: Path, url: str, timeout_s: float = 3) -> Home:
 def core_of(root: Path, service: Foreign) -> Generator[tuple[Home, MemoryCore]]:
     home = home_of(root, service.url)
     with home.core() as core:
+        assert core.rooms.remote is not None
+        core.rooms.remote.warm()  # on a busy machine the first handshake may take longer than a change waits
         yield home, core
 
 
