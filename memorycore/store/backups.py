@@ -123,7 +123,7 @@ def read(path: Path) -> Manifest:
     if manifest.format > FORMAT or manifest.schema > newest:
         raise SchemaTooNew(path=str(path), found=manifest.schema, known=newest)
     if not {DATABASE, *manifest.sha256} <= names:
-        raise StoreDamaged(path=str(path), why="a part of it is missing")
+        raise StoreDamaged(path=str(path), why="part_missing")
     return manifest
 
 
@@ -144,7 +144,7 @@ def opened(path: Path, folder: Path) -> Generator[tuple[Manifest, Path]]:
                     shutil.copyfileobj(source, target, _CHUNK)
                 part.chmod(0o600)
                 if _sha256(part) != wanted:
-                    raise StoreDamaged(path=str(path), why=f"{name} is not what was written")
+                    raise StoreDamaged(path=str(path), why="part_changed")
         _settle(inside / DATABASE)
         yield manifest, inside
 
@@ -202,7 +202,7 @@ def _settle(copy: Path) -> tuple[int, int]:
         c.pragma("journal_mode", "delete")
         said = str(only_row(c, "check_all", {"most": 1})[0])
         if said != "ok" or int(c.pragma("application_id")) != APPLICATION_ID:
-            raise StoreDamaged(path=str(copy), why=said if said != "ok" else "the database belongs to another program")
+            raise StoreDamaged(path=str(copy), why=said if said != "ok" else "foreign_database")
         memories = int(only_row(c, "count_kept")[0])
         return int(c.pragma("user_version")), memories
 
@@ -296,6 +296,6 @@ def _damage(path: Path) -> Generator[None]:
     try:
         yield
     except (zipfile.BadZipFile, KeyError, TypeError, ValueError, EOFError) as error:
-        raise StoreDamaged(path=str(path), why="it is no backup, or cut short") from error
+        raise StoreDamaged(path=str(path), why="no_backup") from error
     except OSError as error:
         raise StoreError(path=str(path), why=error.strerror or str(error)) from error
