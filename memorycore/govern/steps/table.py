@@ -1,11 +1,8 @@
 """Which steps there are. Order matters: a run of all of them goes from top to bottom."""
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
-
-from memorycore.errors import InvalidInput
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,36 +41,3 @@ _SPECS = (
     StepSpec(name="backup", every=timedelta(days=1), whole_store=True),
 )
 STEPS: Mapping[str, StepSpec] = {spec.name: spec for spec in _SPECS}
-
-OFF = "off"
-_PACE = re.compile(r"(\d{1,6})(m|h|d)")
-_UNITS = {"m": timedelta(minutes=1), "h": timedelta(hours=1), "d": timedelta(days=1)}
-_CRON_FIELDS = 5
-_WEEKDAYS = re.compile(r"[a-z*,/-]+|\*/\d+")
-
-
-def read_schedule(text: str) -> tuple[dict[str, timedelta | None], dict[str, str]]:
-    """Read ``step=6h; step=off; step=30 3 * * sun``: how often steps run, and at which times of the day others do.
-
-    A cron expression has five fields; weekdays are named, since numbers mean another day in every program.
-
-    Raises:
-        InvalidInput: A part says no step, or no time.
-    """
-    paces: dict[str, timedelta | None] = {}
-    crons: dict[str, str] = {}
-    for part in filter(None, (piece.strip() for piece in text.lower().split(";"))):
-        name, _, when = (piece.strip() for piece in part.partition("="))
-        pace = _PACE.fullmatch(when)
-        fields = when.split()
-        if name not in STEPS:
-            raise InvalidInput(field="schedule", why="no_such_step", value=name, allowed=", ".join(STEPS))
-        if when == OFF:
-            paces[name] = None
-        elif pace and int(pace[1]):
-            paces[name] = int(pace[1]) * _UNITS[pace[2]]
-        elif len(fields) == _CRON_FIELDS and _WEEKDAYS.fullmatch(fields[-1]):
-            crons[name] = " ".join(fields)
-        else:
-            raise InvalidInput(field="schedule", why="not_a_schedule", value=part)
-    return paces, crons
