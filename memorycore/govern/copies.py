@@ -27,6 +27,7 @@ LEASE_S = 120.0
 AT_ONCE = 16
 SEVERAL = 2
 MOST_WORDINGS = 3
+FAIR_S = 1.5
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 5.0, 600.0
 REFUSED = Retry(first=timedelta(minutes=1), most=6)
 AWAY = Retry(first=timedelta(seconds=5), most=1_000_000_000)  # that a service is away says nothing about a text
@@ -79,25 +80,29 @@ class Post:
         """Deliver what is due, the most urgent first, for at most about ``limit_s``.
 
         ``in_passing``: somebody waits, and another thread does it properly later: to be slower than that is no fault.
+        Nor is it for a call that came last and had hardly any time left.
         """
         if self.is_resting():
             return Delivered(why="resting")
         ends_at = time.monotonic() + limit_s
         done = refused = 0
         while (remaining := ends_at - time.monotonic()) > 0:
+            given_s = min(self.timeout_s, remaining)
             waiting = deque(self._claim())
             if not waiting:
                 return Delivered(done=done, refused=refused)
             try:
-                for job in self._bring_many(waiting, min(self.timeout_s, remaining)):
+                for job in self._bring_many(waiting, given_s):
                     waiting.remove(job)
                     done += 1
                 while waiting and (remaining := ends_at - time.monotonic()) > 0:
-                    brought = self._bring_or_refuse(waiting[0], min(self.timeout_s, remaining))
+                    given_s = min(self.timeout_s, remaining)
+                    brought = self._bring_or_refuse(waiting[0], given_s)
                     waiting.popleft()
                     done, refused = done + brought, refused + (not brought)
             except RemoteUnreachable as error:
-                if in_passing and error.facts.get("why") == "timeout":
+                hurried = in_passing or given_s < min(self.timeout_s, FAIR_S)
+                if hurried and error.facts.get("why") == "timeout":
                     return Delivered(done=done, refused=refused, left=True)
                 self._away(waiting.popleft(), error)
                 return Delivered(done=done, refused=refused, why=str(error.facts.get("why")))

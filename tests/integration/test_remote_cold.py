@@ -239,3 +239,20 @@ def test_a_record_cannot_be_named_while_the_service_is_away(tmp_path: Path, serv
         service.set(status=503)
         with pytest.raises(RemoteUnreachable):
             core.forget("remote:abc", actor="test")
+
+
+def test_a_round_that_runs_out_of_time_goes_on_and_blames_nobody(tmp_path: Path, service: Foreign) -> None:
+    home = Home(tmp_path)
+    with home.core() as core:
+        for number in range(12):
+            core.remember(fact(number), actor="test")
+    service.set(slow_s=0.3)
+    home.options = replace(home.options, remote=RemoteOptions(url=service.url, timeout_s=10))
+    with home.core() as core:
+        (told,) = core.maintain(["remote"], time_box_s=2.5)["steps"]
+        assert told["outcome"] == "partial"
+        assert told["delivered"]
+        assert "down_since" not in remote(core)
+        service.set(slow_s=0)
+        core.maintain(["remote"])
+        assert len(service.texts()) == 12
