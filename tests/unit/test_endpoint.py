@@ -89,5 +89,5 @@ def test_nothing_is_left_where_it_cannot_be_written(tmp_path: Path) -> None:
 
 def test_it_imports_nothing_but_the_standard_library() -> None:
     script = "import memorycore.endpoint, sys; print([n for n in sys.modules if n.startswith('memorycore.')])"
-    out = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout
+    out = subprocess.run([sys.executable, "-c", script], capture_output=True, encoding="utf-8", check=True).stdout
     assert out.strip() == "['memorycore.endpoint']"
