@@ -36,7 +36,7 @@ def test_a_token_made_by_the_command_opens_until_it_is_revoked(daemon: Service) 
     made = command(daemon.home, "create", "laptop", "--author", "Ann")
     assert (made["namespace"], made["author"]) == ("default", "Ann")
     assert daemon.ask("status", token=made["token"]).status_code == 200
-    assert [one["name"] for one in command(daemon.home, "list")["tokens"]] == ["laptop"]
+    assert "laptop" in [one["name"] for one in command(daemon.home, "list")["tokens"]]
     assert command(daemon.home, "revoke", "laptop") == {"name": "laptop", "revoked": True}
     assert daemon.ask("status", token=made["token"]).status_code == 401
     assert command(daemon.home, "revoke", "laptop")["code"] == "invalid_input"
