@@ -25,7 +25,7 @@ def test_a_fact_is_offered_once_in_a_session_and_again_when_its_prompt_was_compr
     assert [item["id"] for item in first["items"]] == [stored["id"]]
     assert first["text"] == f"- {first['items'][0]['day']}: {FACT} [{stored['id']}]"
     again = daemon.answer("prefetch", query=QUESTION, session_id="a")
-    assert (again["text"], again["left_out"]) == ("", {"given": 1})
+    assert (again["text"], again["left_out"]["given"]) == ("", 1)
     assert daemon.answer("prefetch", query=QUESTION, session_id="b")["items"]
     daemon.answer("session-end", session_id="a", reason="compression")
     assert daemon.answer("prefetch", query=QUESTION, session_id="a")["items"]
@@ -34,7 +34,9 @@ def test_a_fact_is_offered_once_in_a_session_and_again_when_its_prompt_was_compr
 def test_what_the_prompt_holds_is_not_offered_in_these_words_or_others(daemon: Service) -> None:
     rule = "Always greet the customers of the bakery in Danish."
     assert daemon.answer("store", content=rule, target="memory")["tier"] == "hot"
-    assert daemon.answer("prefetch", query="How do we greet customers of the bakery?")["left_out"] == {"hot": 1}
+    about = daemon.answer("prefetch", query="How do we greet customers of the bakery?")
+    assert about["left_out"]["hot"] == 1
+    assert rule not in about["text"]
     daemon.answer("store", content="The bakery opens at 06:30 on weekdays.")
     file = daemon.home.home / ".memorycore" / "memories" / "MEMORY.md"
     file.write_text(
