@@ -11,6 +11,7 @@ import pytest
 
 from memorycore.core import MemoryCore, RecallFilters
 from memorycore.domain.memory import Draft, Source
+from memorycore.govern.steps.capacity import STEPS_OF_A_PASS
 from memorycore.options import CoreOptions, MaintenanceOptions
 from memorycore.store import step_runs
 from memorycore.store.memories import by_id
@@ -259,6 +260,23 @@ def test_a_large_tier_gets_one_pass_and_is_then_left_in_peace(tmp_path: Path) ->
         assert run(core, "capacity")["queued"] is False
         remembered(core, fact(26).content)
         assert run(core, "capacity")["queued"] is True
+
+
+def test_above_the_hard_mark_passes_follow_each_other_while_they_help(tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    care(home, soft_entries=10, hard_entries=20)
+    with home.core() as core:
+        for number in range(14):
+            remembered(core, fact(number).content)
+            by_contract(core, fact(number).content.upper())
+        assert run(core, "capacity")["level"] == "hard"
+        core.maintain(STEPS_OF_A_PASS)
+        home.clock.forward(minutes=6)
+        after = run(core, "capacity")
+        assert (after["total"], after["level"], after["freed"], after["queued"]) == (14, "soft", 14, True)
+        home.clock.forward(minutes=6)
+        core.maintain(STEPS_OF_A_PASS)
+        assert (run(core, "capacity")["queued"], core.status()["upkeep"]["capacity"]["healthy"]) == (False, True)
 
 
 def test_options_have_a_pace_for_each_step_by_default() -> None:
