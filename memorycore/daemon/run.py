@@ -22,7 +22,7 @@ from memorycore.server.life import END_WITHIN_S, end_hard_in
 
 if TYPE_CHECKING:
     from memorycore.daemon.schedule import Schedule
-    from memorycore.daemon.upkeep import Upkeep
+    from memorycore.daemon.upkeep import Everywhere, Upkeep
     from memorycore.server.sessions import Hall
     from memorycore.settings import Settings
     from memorycore.web import State
@@ -102,14 +102,14 @@ async def _lead(settings: "Settings", asked: Asked, me: Leader) -> None:
 
     from memorycore import web
     from memorycore.core import MemoryCore
-    from memorycore.daemon.upkeep import Upkeep
+    from memorycore.daemon.upkeep import Everywhere, Upkeep
     from memorycore.server import sessions
     from memorycore.server.desk import Desk
 
     desk = Desk(lambda: MemoryCore.open(settings.core_options(), long_lived=True), language=settings.language)
     state = web.State(settings=settings, desk=desk, token=token_urlsafe(32))
     upkeep = Upkeep(desk=desk, owner=f"daemon {me.pid}")
-    schedule = _schedule(settings, upkeep)
+    schedule = _schedule(settings, Everywhere(own=upkeep, others=state.desks.opened))
     http = _listeners(settings.http_host, settings.daemon_port if asked.port is None else asked.port)
     relay = await sessions.bind()
     here = _endpoint(settings, me, state.token, ports=(http[0].getsockname()[1], sessions.port_of(relay)))
@@ -194,7 +194,7 @@ def _written(here: Endpoint, trouble: str) -> str:
     return ""
 
 
-def _schedule(settings: "Settings", upkeep: "Upkeep") -> "Schedule":
+def _schedule(settings: "Settings", upkeep: "Everywhere") -> "Schedule":
     from memorycore.daemon.schedule import Schedule
 
     return Schedule(look=upkeep.look, run=upkeep.run, cron=settings.core_options().maintenance.cron)

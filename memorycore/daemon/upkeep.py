@@ -9,6 +9,8 @@ from memorycore import metrics
 from memorycore.errors import MemoryCoreError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from memorycore.core import MemoryCore
     from memorycore.server.desk import Desk
 
@@ -64,6 +66,28 @@ class Upkeep:
             _log.warning("nothing can be tended now: %s", code)
         elif before and not code:
             _log.info("the memory can be tended again")
+
+
+@dataclass(slots=True, kw_only=True)
+class Everywhere:
+    """Tends what this process has open: its own memory first, then each namespace that a named token has opened."""
+
+    own: Upkeep
+    others: "Callable[[], Sequence[Desk]]"
+    _known: "dict[int, Upkeep]" = field(default_factory=dict[int, Upkeep], init=False)
+
+    def look(self, light: bool) -> None:  # noqa: FBT001 as above
+        for one in self._all():
+            one.look(light)
+
+    def run(self, step: str) -> None:
+        for one in self._all():
+            one.run(step)
+
+    def _all(self) -> list[Upkeep]:
+        for desk in self.others():
+            self._known.setdefault(id(desk), Upkeep(desk=desk, owner=self.own.owner))
+        return [self.own, *self._known.values()]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -24,7 +24,6 @@ from memorycore.server.fit import fit
 from memorycore.server.gate import RETRY_AFTER_S
 from memorycore.server.tools import ToolSpec
 from memorycore.web import calls, prometheus
-from memorycore.web.desks import Desks
 from memorycore.web.given import Given
 from memorycore.web.state import State
 
@@ -74,9 +73,8 @@ def refused(error: MemoryCoreError, language: Language, status: int | None = Non
 class Api:
     """The routes over one ``State``."""
 
-    def __init__(self, state: State, desks: Desks) -> None:
+    def __init__(self, state: State) -> None:
         self._state = state
-        self._desks = desks
         self._calls = calls.table(state.settings, Given())
         self._started = time.time()
 
@@ -124,7 +122,7 @@ class Api:
         self, tool: ToolSpec, principal: Principal, arguments: Mapping[str, Any], caller: Caller
     ) -> Mapping[str, Any]:
         """The whole answer: programs read it, not a prompt; cut to ``max_bytes`` where that is asked for."""
-        desk = self._desks.of(principal.namespace)
+        desk = self._state.desks.of(principal.namespace)
         answer, max_bytes = run_tool(desk, tool, arguments, caller)
         if "max_bytes" not in arguments:
             return answer

@@ -34,9 +34,14 @@ class Desks:
                 self._others[namespace] = Desk(lambda: self._open(namespace), language=self._own.language)
             return self._others[namespace]
 
+    def opened(self) -> list[Desk]:
+        """The desks of other namespaces that somebody has asked for so far."""
+        with self._lock:
+            return list(self._others.values())
+
     def close(self, *, grace_s: float) -> None:
         """Close the desks that were opened here; before the process's own, whose model they ask."""
-        for desk in self._others.values():
+        for desk in self.opened():
             desk.close(grace_s=grace_s)
 
     def _open(self, namespace: str) -> "MemoryCore":

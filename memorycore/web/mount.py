@@ -21,7 +21,6 @@ from memorycore.server.caller import PRINCIPAL, Principal
 from memorycore.server.clients import Client
 from memorycore.server.desk import Desk, Seat
 from memorycore.server.tending import TOOLSETS
-from memorycore.web.desks import Desks
 from memorycore.web.state import State
 
 PATH, CONTRACT_PATH = "/mcp", "/contract"
@@ -31,10 +30,9 @@ OWN = "own"  # the principal of the user's own programs, as sessions are bound t
 class Mount:
     """An ASGI application; usable inside ``running``."""
 
-    def __init__(self, state: State, desks: Desks, path: str, make: Callable[[State, Desk], MCPServer[Any]]) -> None:
+    def __init__(self, state: State, path: str, make: Callable[[State, Desk], MCPServer[Any]]) -> None:
         self._state = state
         self._path, self._make = path, make
-        self._desks = desks
         self._tasks: anyio.abc.TaskGroup | None = None
         self._starting = anyio.Lock()
         self._managers: dict[str, StreamableHTTPSessionManager] = {}
@@ -64,7 +62,7 @@ class Mount:
             return self._managers[namespace]
 
     async def _keep(self, namespace: str, *, task_status: anyio.abc.TaskStatus[StreamableHTTPSessionManager]) -> None:
-        server = self._make(self._state, self._desks.of(namespace))
+        server = self._make(self._state, self._state.desks.of(namespace))
         security = TransportSecuritySettings(enable_dns_rebinding_protection=False)  # the door has looked
         server.streamable_http_app(streamable_http_path=self._path, transport_security=security)
         manager: Any = server.session_manager

@@ -12,7 +12,6 @@ from starlette.middleware import Middleware
 from starlette.routing import Route
 
 from memorycore.web.api import Api
-from memorycore.web.desks import Desks
 from memorycore.web.guard import Door
 from memorycore.web.mount import CONTRACT_PATH, PATH, Mount, contract_server, memory_server
 from memorycore.web.state import State
@@ -22,10 +21,9 @@ CLOSE_GRACE_S = 0.5
 
 def build(state: State) -> Starlette:
     """The application over ``state``. Its lifespan ends MCP sessions and the desks of other namespaces."""
-    desks = Desks(state.desk, state.settings.namespace)
-    api = Api(state, desks)
-    mcp = Mount(state, desks, PATH, memory_server)
-    contract = Mount(state, desks, CONTRACT_PATH, contract_server)
+    api = Api(state)
+    mcp = Mount(state, PATH, memory_server)
+    contract = Mount(state, CONTRACT_PATH, contract_server)
 
     @asynccontextmanager
     async def lifespan(_app: Starlette) -> AsyncGenerator[None]:
@@ -35,7 +33,7 @@ def build(state: State) -> Starlette:
         finally:
             state.gate.close()
             with anyio.CancelScope(shield=True):
-                await anyio.to_thread.run_sync(partial(desks.close, grace_s=CLOSE_GRACE_S))
+                await anyio.to_thread.run_sync(partial(state.desks.close, grace_s=CLOSE_GRACE_S))
 
     door: Any = Door
     return Starlette(

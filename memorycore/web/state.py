@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from memorycore.server.clients import Clients
 from memorycore.server.gate import Gate, GateRules
 from memorycore.web.binding import allowed_hosts
+from memorycore.web.desks import Desks
 from memorycore.web.tokens import TokenFile
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ class State:
     gate: Gate = field(init=False)
     tokens: TokenFile = field(init=False)
     names: "Sequence[str]" = field(init=False)
+    desks: Desks = field(init=False)
 
     def __post_init__(self) -> None:
         self.gate = Gate(
@@ -42,3 +44,4 @@ class State:
         )
         self.tokens = TokenFile(self.settings.data_dir)
         self.names = allowed_hosts(self.settings)
+        self.desks = Desks(self.desk, self.settings.namespace)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from memorycore.core import MemoryCore
-from memorycore.daemon.upkeep import Upkeep, is_light, outlook
+from memorycore.daemon.upkeep import Everywhere, Upkeep, is_light, outlook
 from memorycore.govern.steps.table import STEPS
 from memorycore.options import CoreOptions, EmbedOptions, MaintenanceOptions
 from memorycore.server.desk import Desk
@@ -91,3 +91,16 @@ def test_a_store_that_cannot_be_used_is_a_trouble_said_once(tmp_path: Path, capl
         upkeep.look(True)  # noqa: FBT003
     messages = [record.getMessage() for record in caplog.records if "tended" in record.getMessage()]
     assert messages == ["nothing can be tended now: store_damaged", "the memory can be tended again"]
+
+
+def test_namespaces_that_tokens_have_opened_are_tended_too(tmp_path: Path) -> None:
+    clock = Clock()
+    theirs = replace(options(tmp_path), namespace="helpdesk", hot_dir=tmp_path / "helpdesk")
+    with tending(options(tmp_path), clock) as own, tending(theirs, clock) as other:
+        everywhere = Everywhere(own=own, others=lambda: [other.desk])
+        everywhere.look(True)  # noqa: FBT003
+        assert "expire" in ran(own) & ran(other)
+        clock.forward(days=2)
+        everywhere.run("verify")
+        with other.desk.core() as core:
+            assert core.step_runs()["verify"].started_at == clock.now
