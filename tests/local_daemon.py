@@ -1,5 +1,6 @@
 """The local connections of a daemon, served by a thread of the test: starts in milliseconds, stops as it is told."""
 
+import asyncio
 import os
 import threading
 from collections.abc import Callable, Generator, Mapping
@@ -41,6 +42,7 @@ class LocalDaemon:
     desk: Desk = field(init=False)
     _thread: threading.Thread = field(init=False)
     _over: Callable[[], object] = field(init=False)
+    _in_loop: Callable[[Callable[[], object]], object] = field(init=False)
     _orderly: bool = False
 
     def __enter__(self) -> Self:
@@ -68,6 +70,16 @@ class LocalDaemon:
             self._over()
             self._thread.join(5)
 
+    @contextmanager
+    def hanging(self) -> Generator[None]:
+        """It stays, and neither reads nor answers, as a process that was stopped."""
+        go_on = threading.Event()
+        self._in_loop(go_on.wait)
+        try:
+            yield
+        finally:
+            go_on.set()
+
     def wanted(self, **other: str) -> Wanted:
         words = {name: getattr(self.endpoint, name) for name in ("version", "data_dir", "hot_dir", "namespace")}
         words |= {"settings": self.endpoint.settings, "toolset": "core", "language": "en", "session": "test"}
@@ -87,7 +99,9 @@ class LocalDaemon:
             hall = Hall(desk=self.desk, endpoint=self.endpoint, clients=self.clients)
             tasks.start_soon(sessions.listen, listener, hall)
             over = anyio.Event()
-            self._over = partial(anyio.from_thread.run_sync, over.set, token=anyio.lowlevel.current_token())
+            token = anyio.lowlevel.current_token()
+            self._over = partial(anyio.from_thread.run_sync, over.set, token=token)
+            self._in_loop = asyncio.get_running_loop().call_soon_threadsafe
             endpoint.write(self.endpoint)
             up()
             await over.wait()

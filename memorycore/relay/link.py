@@ -35,6 +35,7 @@ class Link(Protocol):
 
     def send(self, line: bytes, /) -> None: ...
     def finish(self) -> None: ...
+    def cut(self) -> None: ...
     def close(self) -> None: ...
 
 
@@ -138,6 +139,11 @@ class DaemonLink:
         with suppress(OSError):
             self._socket.shutdown(socket.SHUT_WR)
 
+    def cut(self) -> None:
+        """Have it end for whoever reads or writes it in another thread."""
+        with suppress(OSError):
+            self._socket.shutdown(socket.SHUT_RDWR)
+
     def close(self) -> None:
         self._socket.close()
 
@@ -172,6 +178,9 @@ class ChildLink:
     def finish(self) -> None:
         with suppress(OSError):
             self._stdin.close()
+
+    def cut(self) -> None:
+        self._child.kill()
 
     def close(self) -> None:
         """Let it end, so that no process stays behind, alive or dead."""

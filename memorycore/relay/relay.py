@@ -24,6 +24,8 @@ ANSWER_WITHIN_S = 20.0  # and that one answers, on a machine that is busy
 PAUSES_S = (0.02, 0.05, 0.1, 0.2, 0.4)
 AWAY_PAUSE_S = 1.0
 LOOK_AGAIN_S = 10.0
+SILENT_S = 8.0
+DEAF_AFTER = 3  # times in a row that it did not say so; each takes up to two seconds
 MOST_KEPT = 1_000
 
 
@@ -33,13 +35,15 @@ class Ways:
 
     ``find`` connects to a daemon (None: there is none; ``Refused``: another one); ``is_coming``: one is starting.
     ``alone`` starts a server of its own, told why; None where the daemon is required. ``problem`` is the answer to what
-    nobody could answer.
+    nobody could answer. ``silent_s``: how long a server may say nothing while somebody waits, before it is asked
+    whether it lives.
     """
 
     find: Callable[[], Link | None]
     is_coming: Callable[[], bool]
     alone: Callable[[Refused | None], Link] | None
     problem: Callable[[], dict[str, object]]
+    silent_s: float = SILENT_S
 
 
 class Relay:
@@ -55,13 +59,17 @@ class Relay:
         self._writing = threading.Lock()
         self._alone = False
         self._away = False
+        self._trying: Link | None = None  # it hears how the session began
+        self._heard_at = time.monotonic()
+        self._is_deaf = False  # the last server was there and said nothing any more
         self._ended = threading.Event()
 
     def run(self, pipe_in: int) -> None:
         """Carry the session until the client closes its end. Does not return."""
         back = threading.Thread(target=self._carry_back, name="memorycore-answers", daemon=True)
         back.start()
-        threading.Thread(target=self._look_again, name="memorycore-daemon-watch", daemon=True).start()
+        for watch in (self._look_again, self._listen_for_silence):
+            threading.Thread(target=watch, name="memorycore-daemon-watch", daemon=True).start()
         for line in lines_of(lambda most: os.read(pipe_in, most), most=greeting.LINE_BYTES):
             if line:
                 self._carry(line)
@@ -82,6 +90,8 @@ class Relay:
     def _carry(self, line: bytes) -> None:
         with self._turn:
             if self._link is not None:
+                if not self._mail.waiting:
+                    self._heard_at = time.monotonic()
                 self._mail.sent(line)
                 with suppress(OSError):  # the other thread sees the end of the link too, and what to do about it
                     self._link.send(line)
@@ -96,6 +106,7 @@ class Relay:
         while link is not None:
             unknown = None
             for line in link.lines:
+                self._heard_at = time.monotonic()
                 words = greeting.last_words(line)
                 if words is None:
                     self._mail.answered(line)
@@ -130,7 +141,8 @@ class Relay:
 
     def _is_late(self, gone_at: float) -> bool:
         gone_s = time.monotonic() - gone_at
-        return gone_s > ANSWER_WITHIN_S or (gone_s > RETURN_WITHIN_S and not self._ways.is_coming())
+        is_coming = not self._is_deaf and self._ways.is_coming()
+        return gone_s > ANSWER_WITHIN_S or (gone_s > RETURN_WITHIN_S and not is_coming)
 
     def _found(self, *, alone_too: bool) -> Link | None:
         """A connection to a daemon, or where that is not to be had a server of its own."""
@@ -147,6 +159,7 @@ class Relay:
 
     def _resume(self, link: Link) -> bool:
         """Give the session to a new server; False when that one is gone again."""
+        self._trying, self._heard_at = link, time.monotonic()
         try:
             if not self._replay(link):
                 link.close()
@@ -158,10 +171,13 @@ class Relay:
                     line = self._kept.pop(0)
                     self._mail.sent(line)
                     link.send(line)
-                self._link, self._away = link, False
+                self._link, self._away, self._is_deaf = link, False, False
+                self._heard_at = time.monotonic()
         except OSError:
             link.close()
             return False
+        finally:
+            self._trying = None
         return True
 
     def _replay(self, link: Link) -> bool:
@@ -201,6 +217,23 @@ class Relay:
                     if self._link is not None and not self._mail.waiting:
                         self._link.finish()
                         self._link = None
+
+    def _listen_for_silence(self) -> None:
+        """Part with a daemon that is there and does nothing any more, as one that was stopped.
+
+        One that is long at work says so when it is asked beside the session.
+        """
+        missed = 0
+        while not self._ended.wait(self._ways.silent_s / (8 if missed else 4)):
+            link = self._trying or self._link
+            waits = self._trying is not None or bool(self._mail.waiting)
+            if self._alone or link is None or not waits or time.monotonic() - self._heard_at < self._ways.silent_s:
+                missed = 0
+            elif self._is_daemon_back():
+                missed, self._heard_at = 0, time.monotonic()
+            elif (missed := missed + 1) >= DEAF_AFTER:
+                missed, self._is_deaf = 0, True
+                link.cut()
 
     def _is_daemon_back(self) -> bool:
         try:

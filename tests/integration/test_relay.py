@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Generator, Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -181,6 +182,26 @@ def test_a_required_daemon_is_waited_for_and_calls_are_told_meanwhile(daemon: Lo
         assert wire.call("memorycore_get_memory_usage")["code"] == "daemon_gone"  # after five seconds
         with local_daemon(daemon.env):
             wait_until(lambda: "code" not in wire.call("memorycore_get_memory_usage"), 10)
+
+
+IMPATIENT = """
+import json, sys
+from memorycore.endpoint import read
+from memorycore.relay.greeting import Wanted
+from memorycore.relay.link import DaemonLink
+from memorycore.relay.relay import Relay, Ways
+wanted = Wanted(**json.loads(sys.argv[1]))
+nobody = Ways(find=lambda: None, is_coming=lambda: True, alone=None, problem=lambda: {"code": "gone"}, silent_s=0.2)
+Relay(DaemonLink(wanted, read(wanted.data_dir)), nobody, 1).run(0)
+"""
+
+
+def test_a_daemon_that_hangs_holds_nobody_for_ever(daemon: LocalDaemon) -> None:
+    with Wire(daemon.env, [sys.executable, "-c", IMPATIENT, json.dumps(asdict(daemon.wanted()))]) as wire:
+        wire.initialize()
+        with daemon.hanging():
+            told = wire.call("memorycore_store_fact", content="The mill in Kent grinds rye.")
+        assert told["code"] == "gone"
 
 
 def test_three_clients_and_two_homes_stay_apart(daemon: LocalDaemon, tmp_path: Path) -> None:
