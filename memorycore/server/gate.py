@@ -40,7 +40,7 @@ class GateRules:
 
     at_once: int = 8
     per_client: int = 2
-    waiting: int = 16
+    waiting: int = 64
     calls_per_s: float = 20.0
 
 

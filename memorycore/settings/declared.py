@@ -242,7 +242,7 @@ class Settings:
     http_allowed_hosts: str = setting("", "MEMORYCORE_HTTP_ALLOWED_HOSTS", shared=False)
     calls_at_once: int = setting(8, "MEMORYCORE_CALLS_AT_ONCE", read=whole(1, 64), shared=False)
     client_calls_at_once: int = setting(2, "MEMORYCORE_CLIENT_CALLS_AT_ONCE", read=whole(1, 64), shared=False)
-    client_calls_waiting: int = setting(16, "MEMORYCORE_CLIENT_CALLS_WAITING", read=whole(1, 10_000), shared=False)
+    client_calls_waiting: int = setting(64, "MEMORYCORE_CLIENT_CALLS_WAITING", read=whole(1, 10_000), shared=False)
     client_calls_per_s: float = setting(20.0, "MEMORYCORE_CLIENT_CALLS_PER_S", read=number(0.1, 100_000), shared=False)
 
     prefetch_enabled: bool = setting(True, "MEMORYCORE_PREFETCH_ENABLED", read=yes_or_no)  # noqa: FBT003 a default

@@ -69,6 +69,18 @@ def test_a_client_has_a_few_calls_at_work_though_there_is_room_for_more(work: Wo
     asyncio.run(run())
 
 
+def test_an_agent_that_stores_thirty_facts_at_once_is_refused_none(work: Work) -> None:
+    async def run() -> None:
+        gate = Gate()
+        calls = [asyncio.create_task(gate.run("agent", work.of("agent"))) for _ in range(30)]
+        await settled()
+        work.release.set()
+        assert await asyncio.gather(*calls) == ["agent"] * 30
+        gate.close()
+
+    asyncio.run(run())
+
+
 def test_what_comes_on_top_is_refused_and_may_come_again(work: Work) -> None:
     async def run() -> None:
         gate = Gate(GateRules(at_once=1, per_client=1, waiting=2))
