@@ -413,6 +413,7 @@ class Undone(TypedDict):
 
     status: UndoStatus
     events: list[UndoneEvent]
+    pending: NotRequired[list[str]]
     usage: NotRequired[str]
     dry_run: NotRequired[bool]
 
@@ -487,6 +488,7 @@ class Decided(TypedDict):
     before: NotRequired[str]
     after: NotRequired[str]
     until: NotRequired[str]
+    pending: NotRequired[list[str]]
     usage: NotRequired[str]
     reasons: NotRequired[list[str]]
     run: NotRequired[str]

@@ -96,6 +96,8 @@ def show_undone(shell: Shell, answer: "Undone") -> None:
     """Each event with what became of it; where somebody changed the text since, both wordings."""
     from rich.text import Text
 
+    from memorycore.cli.layout import point
+
     if answer.get("dry_run"):
         shell.out.print(shell.word("say.trial"), style="yellow")
     if not answer["events"]:
@@ -104,6 +106,8 @@ def show_undone(shell: Shell, answer: "Undone") -> None:
         style = STYLES[one["status"]]
         head = Text.assemble((shell.word(f"undo.{one['status']}"), style), f" · {one['what']}")
         _show(shell, str(one["event"]), head, _undone_event(shell, one))
+    if answer.get("pending"):
+        point(shell, shell.word("say.pending_remote"))
 
 
 def _undone_event(shell: Shell, one: "UndoneEvent") -> "list[Text]":

@@ -84,6 +84,8 @@ def decided(shell: "Shell", answer: "Decided") -> None:
         shell.out.print(inside(text))
     for reason in answer.get("reasons", []):
         point(shell, sentence_of(reason))
+    if answer.get("pending"):
+        point(shell, shell.word("say.pending_remote"))
     dim(shell, answer.get("usage", ""))
     if undo := answer.get("undo"):
         dim(shell, shell.word("say.undo", command=undo))

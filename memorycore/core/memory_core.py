@@ -353,8 +353,7 @@ class MemoryCore:
             InvalidInput: Not exactly one was given, or there is no such event or run.
         """
         done = undo.undo_events(self.rooms, actor=actor, event=event, last=last, run=run, since=since, dry_run=dry_run)
-        self.rooms.settle_remote()
-        return done
+        return remote.told_of_undo(self.rooms, done)
 
     def inspect(self, memory_id: str) -> answers_story.Story:
         """Everything about one memory: fields, earlier texts, events, vector.
@@ -379,8 +378,7 @@ class MemoryCore:
             HotFileError: A hot file cannot be used now; it waits on.
         """
         decided = review.decide(self.rooms, number, choice, actor=actor, dry_run=dry_run)
-        self.rooms.settle_remote()
-        return decided
+        return remote.told_of_decision(self.rooms, decided)
 
     def trash(self, *, reason: str = "") -> answers.Bin:
         """What is in the recycle bin, newest first, and until when; with ``reason`` only what is there for that.

@@ -22,7 +22,7 @@ from memorycore.govern.copies import Delivered, Post
 from memorycore.options import GateOptions, RemoteOptions
 from memorycore.outbound import read_address
 from memorycore.search import RecallFilters
-from memorycore.store import Database, edges, memories, remote
+from memorycore.store import Database, edges, ledger, memories, remote
 
 if TYPE_CHECKING:
     from memorycore.core.rooms import Rooms
@@ -214,6 +214,23 @@ def told_later(rooms: "Rooms", stored: list[answers.Stored]) -> list[answers.Sto
         if answer.get("id") in waiting:
             answer["pending"] = [*answer.get("pending", []), LATER]
     return stored
+
+
+def told_of_undo(rooms: "Rooms", answer: answers.Undone) -> answers.Undone:
+    """As ``told``, for events that were taken back."""
+    touched = [name for one in answer["events"] for name in (one.get("id"), one.get("made")) if name]
+    if rooms.settle_remote(touched) and not answer.get("dry_run"):
+        answer["pending"] = [LATER]
+    return answer
+
+
+def told_of_decision(rooms: "Rooms", answer: answers.Decided) -> answers.Decided:
+    """As ``told``, for a decision, which may have changed two texts."""
+    with rooms.db.read() as c:
+        touched = {event.memory_id for event in ledger.of_run(c, answer.get("run", ""), rooms.namespaces)}
+    if rooms.settle_remote(touched) and not answer.get("dry_run"):
+        answer["pending"] = [LATER]
+    return answer
 
 
 def catch_up(rooms: "Rooms") -> bool:

@@ -256,3 +256,15 @@ def test_a_round_that_runs_out_of_time_goes_on_and_blames_nobody(tmp_path: Path,
         service.set(slow_s=0)
         core.maintain(["remote"])
         assert len(service.texts()) == 12
+
+
+def test_an_undo_and_a_decision_say_what_the_service_does_not_know_yet(tmp_path: Path, service: Foreign) -> None:
+    with core_of(tmp_path, service) as (_, core):
+        store(core, fact(1))
+        assert "pending" not in core.undo(last=True, actor="test")
+        service.set(status=503)
+        store(core, Draft(content="The backup of the mill runs at 2 o'clock."))
+        core.remember(Draft(content="The backup of the mill runs at 4 o'clock."), actor="test")
+        (item,) = core.review()["items"]
+        assert core.decide(item["number"], "new", actor="test").get("pending") == ["remote"]
+        assert core.undo(last=True, actor="test").get("pending") == ["remote"]
