@@ -49,14 +49,16 @@ def _told(shell: "Shell", step: Mapping[str, object]) -> str:
     outcome = str(step["outcome"])
     if outcome in {"busy", "lost", "failed"}:
         return shell.word(f"outcome.{outcome}", error=step.get("error", ""))
-    found = [_phrase(shell, name, value) for name, value in step.items()]
+    found = [_phrase(shell, str(step["step"]), name, value) for name, value in step.items()]
     told = " · ".join(phrase for phrase in found if phrase) or shell.word("outcome.nothing")
     return f"{told} · {shell.word('outcome.partial')}" if outcome == "partial" else told
 
 
-def _phrase(shell: "Shell", name: str, value: object) -> str:
-    code = f"counted.{name}"
-    if not value or isinstance(value, str) or shell.word(code) == code:
+def _phrase(shell: "Shell", step: str, name: str, value: object) -> str:
+    """A count in words: those of the step where one name means several things, else those of the name."""
+    codes = (f"counted.{step}_{name}", f"counted.{name}")
+    code = next((code for code in codes if shell.word(code) != code), "")
+    if not value or isinstance(value, str) or not code:
         return ""
     if name.endswith("_bytes") and isinstance(value, int):
         return shell.word(code, mb=f"{value / MEGABYTE:.1f}")

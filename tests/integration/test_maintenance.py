@@ -15,6 +15,7 @@ from memorycore.govern.steps.capacity import STEPS_OF_A_PASS
 from memorycore.options import CoreOptions, MaintenanceOptions
 from memorycore.store import step_runs
 from memorycore.store.memories import by_id
+from tests.command_line import CommandLine
 from tests.homes import START, Home, fact, rule
 
 
@@ -296,3 +297,9 @@ def test_a_dry_run_of_everything_changes_nothing(tmp_path: Path) -> None:
         with core.db.read() as c:
             assert c.execute("SELECT sum(change_seq), count(*) FROM memory").get == before
             assert c.execute("SELECT count(*) FROM step_run").get == 0
+
+
+def test_what_waits_for_another_cold_store_is_called_by_its_name(mc: CommandLine) -> None:
+    elsewhere = {"MEMORYCORE_COLD_BACKEND": "remote", "MNEMOSYNE_URL": "http://127.0.0.1:9/mcp"}
+    mc("store", "The printer in room 12 was bought in Leeds in 2019.", **elsewhere)
+    assert "1 change waits for the cold store elsewhere" in mc("maintain", "remote", **elsewhere).out
