@@ -43,10 +43,7 @@ def current(data_dir: Path) -> Leader | None:
     asked: who tries it could for a moment keep out a daemon that begins.
     """
     try:
-        with (data_dir / LOCK).open("rb") as file:
-            file.seek(_AFTER_THE_LOCKED_BYTE)
-            found = json.loads(file.read(_MOST_BYTES))
-        leader = Leader(**{declared.name: found[declared.name] for declared in fields(Leader)})
+        leader = _named(data_dir)
     except (OSError, ValueError, TypeError, KeyError):
         return None
     if is_here(leader):
@@ -63,8 +60,29 @@ def is_here(leader: Leader) -> bool:
 
 
 def still_leads(data_dir: Path, me: Leader) -> bool:
-    """Whether the file that we hold still has its name: whoever deletes it makes room for a second leader."""
-    return current(data_dir) == me
+    """Whether the file that we hold still has its name: whoever deletes it makes room for a second leader.
+
+    That it cannot be read now, as when no further file can be opened, says nothing.
+    """
+    try:
+        return _named(data_dir) == me
+    except (FileNotFoundError, NotADirectoryError, ValueError, TypeError, KeyError):
+        return False
+    except OSError:
+        return True
+
+
+def _named(data_dir: Path) -> Leader:
+    """Who stands in the lock file.
+
+    Raises:
+        OSError: It cannot be read.
+        ValueError, TypeError, KeyError: Nobody does.
+    """
+    with (data_dir / LOCK).open("rb") as file:
+        file.seek(_AFTER_THE_LOCKED_BYTE)
+        found = json.loads(file.read(_MOST_BYTES))
+    return Leader(**{declared.name: found[declared.name] for declared in fields(Leader)})
 
 
 @contextmanager

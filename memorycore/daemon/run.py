@@ -19,6 +19,7 @@ from memorycore.daemon.leader import Leader
 from memorycore.endpoint import Endpoint
 from memorycore.errors import InvalidInput, StoreError
 from memorycore.server.life import END_WITHIN_S, end_hard_in
+from memorycore.server.room import make_room
 
 if TYPE_CHECKING:
     from memorycore.daemon.schedule import Schedule
@@ -78,6 +79,7 @@ def run(settings: "Settings", asked: Asked) -> int:
         _load()  # whoever waits takes over at once
     with leader.leadership(settings.data_dir, wait_s=-1 if asked.wait else 0) as me:
         logs.begin(settings.data_dir, asked.log_level, to_stderr=asked.to_stderr)
+        make_room()
         _load()
         import anyio
 
@@ -252,14 +254,19 @@ def _service(app: Any) -> Any:
     """The HTTP service without the signal handlers that it would set."""
     import uvicorn
 
+    from memorycore.web.connection import Connection
+
     class Service(uvicorn.Server):
         @contextmanager
         def capture_signals(self) -> Generator[None]:
             yield
 
     return Service(
-        uvicorn.Config(app, log_config=None, access_log=False, timeout_graceful_shutdown=1, lifespan="on", ws="none")
-    )
+        uvicorn.Config(
+            app, http=Connection, log_config=None, access_log=False, timeout_graceful_shutdown=1, lifespan="on",
+            ws="none",
+        )
+    )  # fmt: skip
 
 
 @contextmanager

@@ -5,7 +5,7 @@ keeps nobody waiting but itself.
 """
 
 import logging
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -22,6 +22,7 @@ from memorycore.server.clients import Client, Clients
 from memorycore.server.desk import Desk, Place, Seat
 from memorycore.server.exchange import Incoming, exchange, line_of, message_of
 from memorycore.server.gate import Gate
+from memorycore.server.room import most_connections
 from memorycore.server.tending import TOOLSETS
 from memorycore.server.tools import ToolSpec
 
@@ -29,6 +30,7 @@ _log = logging.getLogger(__name__)
 
 Listener = MultiListener[anyio.abc.SocketStream]
 HOST = "127.0.0.1"
+ACCEPT_PAUSE_S = 0.1
 CLOSING_ANSWERS_S = 0.3
 GONE_ANSWERS_S = 1.2  # a relay ends after somewhat more
 _CHUNK = 64 * 1024
@@ -40,6 +42,7 @@ class Hall:
 
     ``gate``: whose call is worked on next, of all clients of the process. ``closing``: nothing more is read, so that
     what comes too late is for the next daemon; ``empty``: everybody has had what could still be answered.
+    ``doors``: every connection, also of who has not shown the token yet.
     """
 
     desk: Desk
@@ -48,6 +51,7 @@ class Hall:
     gate: Gate | None = None
     closing: anyio.Event = field(default_factory=anyio.Event)
     inside: set[object] = field(default_factory=set[object])
+    doors: set[object] = field(default_factory=set[object])
 
 
 async def bind(*, port: int = 0) -> Listener:
@@ -60,7 +64,7 @@ def port_of(listener: Listener) -> int:
 
 
 async def listen(listener: Listener, hall: Hall) -> None:
-    """Serve every client that comes in, until cancelled."""
+    """Serve every client that comes in, until cancelled. Who comes when there is no room finds the door closed."""
 
     async def serve(stream: anyio.abc.SocketStream) -> None:
         try:
@@ -70,8 +74,33 @@ async def listen(listener: Listener, hall: Hall) -> None:
             _log.info("a client closed its end while an answer was on its way")
         except* Exception as faults:  # noqa: BLE001 - the boundary of a connection: a fault ends it, and no other one
             _log.error("a connection broke: %s", ", ".join(type(fault).__name__ for fault in faults.exceptions))
+        finally:
+            hall.doors.discard(stream)
 
-    await listener.serve(serve)
+    async with listener, anyio.create_task_group() as tasks:
+        for one in listener.listeners:
+            assert isinstance(one, anyio.abc.SocketListener)  # noqa: S101 - `bind` makes no others
+            tasks.start_soon(_let_in, one, hall, tasks, serve)
+
+
+async def _let_in(
+    listener: anyio.abc.SocketListener,
+    hall: Hall,
+    tasks: anyio.abc.TaskGroup,
+    serve: Callable[[anyio.abc.SocketStream], Coroutine[Any, Any, None]],
+) -> None:
+    while True:
+        try:
+            stream = await listener.accept()
+        except OSError as error:  # no file is left to open, or the client was gone before it was let in
+            _log.debug("a client could not be let in: %s", error.strerror)
+            await anyio.sleep(ACCEPT_PAUSE_S)
+            continue
+        if len(hall.doors) >= most_connections():
+            await stream.aclose()
+            continue
+        hall.doors.add(stream)
+        tasks.start_soon(serve, stream)
 
 
 async def close(hall: Hall, *, within_s: float) -> None:

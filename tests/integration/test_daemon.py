@@ -7,9 +7,11 @@ import socket
 import stat
 import subprocess
 import sys
+import time
 import urllib.error
 import urllib.request
 from collections.abc import Generator
+from contextlib import ExitStack
 from dataclasses import asdict
 from pathlib import Path
 
@@ -175,3 +177,22 @@ def test_a_process_is_known_by_its_number_and_its_birth() -> None:
     begun.communicate()
     assert process.birth(begun.pid) is None
     assert process.birth(0) is None
+
+
+SHORT_OF_FILES = """
+import resource, runpy, sys
+resource.setrlimit(resource.RLIMIT_NOFILE, (160, 160))
+sys.argv = ["memorycore", "daemon"]
+runpy.run_module("memorycore", run_name="__main__", alter_sys=True)
+"""
+
+
+def test_more_connections_than_there_is_room_for_end_no_daemon(home: DaemonHome) -> None:
+    home.begin("-c", SHORT_OF_FILES)
+    here = home.leader_of_now()
+    with ExitStack() as stack:
+        for port in (here.relay[1], int(here.url.rpartition(":")[2])):
+            for _ in range(150):
+                stack.enter_context(socket.create_connection(("127.0.0.1", port), timeout=5)).sendall(b"GET")
+        time.sleep(1.2)  # it looks around every second
+    assert home.leader_of_now() == here
