@@ -14,6 +14,7 @@ from memorycore.cli import (
     cold,
     daemon,
     forgetting,
+    hermes,
     judge,
     maintain,
     overflow,
@@ -48,6 +49,7 @@ LOOK = {
     "judge": judge.judge,
     "doctor": setup.doctor,
 }
+GROUPS = {"config": setup.CONFIG, "client": setup.CLIENT, "hermes": hermes.HERMES, "token": token.TOKEN}
 SET_UP = {"demo": setup.demo, "serve": setup.serve, "cold-serve": cold.cold_serve}
 
 
@@ -61,7 +63,7 @@ def command_line(language: Language) -> Any:
     for panel, commands in (("everyday", EVERYDAY), ("look", LOOK), ("set_up", SET_UP)):
         for name, function in commands.items():
             app.command(name, rich_help_panel=messages.text(f"help.panel_{panel}", language))(function)
-    for name, commands in (("config", setup.CONFIG), ("client", setup.CLIENT), ("token", token.TOKEN)):
+    for name, commands in GROUPS.items():
         group = typer.Typer(no_args_is_help=True, rich_markup_mode="rich")
         for part, function in commands.items():
             group.command(part, rich_help_panel=messages.text("help.commands", language))(function)

@@ -85,3 +85,11 @@ WHERE namespace = :namespace AND state = 'active' AND protected = :protected AND
     residence = 'hot' AND hot_tier = :hot_tier
     OR id IN (SELECT memory_id FROM hot_intent WHERE hot_tier = :hot_tier AND namespace = :namespace)
 );
+
+-- name: memories_out_of_file
+-- Memories in use that once stood in a hot file, and rules that belong there and never found room.
+SELECT m.*, (SELECT json_group_array(ref) FROM memory_ref WHERE memory_seq = m.seq) AS refs
+FROM memory m
+WHERE m.namespace = :namespace AND m.state = 'active' AND m.residence = 'cold' AND m.scope = 'global'
+  AND (m.hot_tier = :hot_tier OR (m.hot_tier IS NULL AND m.target = :target AND m.policy IN ('core', 'rule')))
+ORDER BY m.seq;

@@ -1,0 +1,171 @@
+"""What ``memorycore hermes doctor`` looks at: whether one Hermes home and this installation fit together."""
+
+import json
+import os
+import shutil
+import subprocess
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, cast
+
+from memorycore import __version__, messages
+from memorycore.cli.checks_running import check_daemon
+from memorycore.cli.finding import Finding
+from memorycore.errors import MemoryCoreError
+from memorycore.hosts import hermes_config, hermes_home
+from memorycore.hosts.hermes_config import KEY, SECTION, SERVER, SERVERS
+from memorycore.hosts.hermes_home import PLUGIN
+from memorycore.options import Language
+
+MARKERS = ("MemoryProvider", "register_memory_provider")
+MARKED_CHARS = 8192
+ANSWERS_WITHIN_S = 60.0
+SAYS_VERSION = "import memorycore, sys; sys.stdout.write(memorycore.__version__)"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Runtime:
+    """What ``runtime.json`` names: the interpreter, and what it is told."""
+
+    python: str = ""
+    env: Mapping[str, str] = field(default_factory=dict[str, str])
+
+
+def examine(home: Path, env: Mapping[str, str], language: Language) -> Iterator[Finding]:
+    """All checks, in the order in which Hermes meets these things."""
+    yield Finding(level="pass", code="hermes_home", facts={"path": home})
+    folder = home / "plugins" / PLUGIN
+    runtime = runtime_of(folder)
+    for check in (
+        lambda: check_plugin(folder),
+        lambda: check_interpreter(folder, runtime, env),
+        lambda: check_config(home),
+        lambda: _check_daemon({**env, **runtime.env}),
+        lambda: check_host(home, env),
+    ):
+        yield from _safely(check, language)
+
+
+def _safely(check: Any, language: Language) -> Iterable[Finding]:
+    try:
+        return list(check())
+    except MemoryCoreError as error:
+        return [Finding(level="fail", code="error", facts={"what": messages.error_text(error, language)})]
+    except (OSError, ValueError, subprocess.SubprocessError) as error:
+        return [Finding(level="fail", code="error", facts={"what": f"{type(error).__name__}: {error}"})]
+
+
+def runtime_of(folder: Path) -> Runtime:
+    """The content of ``runtime.json``; empty without one that can be read."""
+    try:
+        content: Any = json.loads((folder / hermes_home.RUNTIME).read_text(encoding="utf-8"))
+        return Runtime(python=str(content["python"]), env=dict(cast("Mapping[str, str]", content.get("env") or {})))
+    except (OSError, ValueError, LookupError, TypeError, AttributeError):
+        return Runtime()
+
+
+def check_plugin(folder: Path) -> Iterator[Finding]:
+    """The folder has the name by which Hermes asks for it, and the words by which Hermes knows a provider."""
+    start = folder / "__init__.py"
+    if not start.is_file():
+        yield Finding(level="fail", code="hermes_no_plugin", facts={"path": folder})
+        return
+    yield Finding(level="pass", code="hermes_plugin", facts={"path": folder})
+    if not any(word in start.read_text(encoding="utf-8")[:MARKED_CHARS] for word in MARKERS):
+        yield Finding(level="fail", code="hermes_no_marker", facts={"path": start})
+    try:
+        carried = hermes_home.source()
+    except MemoryCoreError:
+        return
+    old = [
+        one.name for one in sorted(carried.glob("*.py"))
+        if not (folder / one.name).is_file() or (folder / one.name).read_bytes() != one.read_bytes()
+    ]  # fmt: skip
+    if old:
+        yield Finding(level="warn", code="hermes_plugin_differs", facts={"names": ", ".join(old)})
+
+
+def check_interpreter(folder: Path, runtime: Runtime, env: Mapping[str, str]) -> Iterator[Finding]:
+    """The interpreter of ``runtime.json`` has MemoryCore, and this version of it."""
+    if not runtime.python:
+        yield Finding(level="fail", code="hermes_no_runtime", facts={"path": folder / hermes_home.RUNTIME})
+        return
+    facts: dict[str, object] = {"python": runtime.python}
+    try:
+        alone = {name: value for name, value in env.items() if name != "PYTHONPATH"}  # as Hermes will start it
+        ran = _run([runtime.python, "-c", SAYS_VERSION], {**alone, **runtime.env})
+    except OSError as error:
+        yield Finding(level="fail", code="hermes_no_import", facts={**facts, "why": error.strerror or str(error)})
+        return
+    if ran.returncode:
+        why = (ran.stderr.strip().splitlines() or [""])[-1]
+        yield Finding(level="fail", code="hermes_no_import", facts={**facts, "why": why})
+        return
+    facts |= {"version": ran.stdout.strip(), "own": __version__}
+    same = ran.stdout.strip() == __version__
+    yield Finding(
+        level="pass" if same else "warn", code="hermes_import" if same else "hermes_other_version", facts=facts
+    )
+
+
+def check_config(home: Path) -> Iterator[Finding]:
+    """``config.yaml`` names our provider and a server that can be started."""
+    path = home / hermes_home.CONFIG
+    whole = hermes_config.read(path.read_bytes() if path.exists() else None, path=str(path))
+    provider = hermes_config.place(whole, SECTION, KEY, path=str(path)).value
+    chosen = provider == PLUGIN
+    yield Finding(
+        level="pass" if chosen else "fail",
+        code="hermes_provider" if chosen else "hermes_other_provider",
+        facts={"path": path, "provider": provider or "-"},
+    )
+    entry = _mapping(hermes_config.place(whole, SERVERS, SERVER, path=str(path)).value)
+    command = entry.get("command")
+    if not isinstance(command, str):
+        yield Finding(level="fail", code="hermes_no_server", facts={"path": path})
+        return
+    works = os.access(command, os.X_OK) if Path(command).is_absolute() else shutil.which(command) is not None
+    yield Finding(
+        level="pass" if works else "fail",
+        code="hermes_server" if works else "hermes_server_broken",
+        facts={"command": command},
+    )
+    at = _mapping(entry.get("env")).get("HERMES_HOME")
+    if at != str(home):
+        yield Finding(level="warn", code="hermes_server_elsewhere", facts={"at": at or "-", "path": home})
+
+
+def _mapping(value: object) -> dict[str, Any]:
+    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+
+
+def _check_daemon(env: Mapping[str, str]) -> Iterator[Finding]:
+    from memorycore.settings import load_settings
+
+    yield from check_daemon(load_settings(env))
+
+
+def check_host(home: Path, env: Mapping[str, str]) -> Iterator[Finding]:
+    """What Hermes itself says of its memory, where it is on the path."""
+    program = shutil.which("hermes", path=env.get("PATH"))
+    if program is None:
+        yield Finding(level="pass", code="hermes_not_found")
+        return
+    ran = _run([program, "memory", "status"], {**env, "HERMES_HOME": str(home), "PYTHONPATH": ""})
+    said = [line.strip() for line in ran.stdout.splitlines() if PLUGIN in line or "vailable" in line or "NOT" in line]
+    works = ran.returncode == 0 and PLUGIN in ran.stdout and not any(
+        word in ran.stdout for word in ("NOT installed", "not available", "NOT available")
+    )  # fmt: skip
+    yield Finding(
+        level="pass" if works else "fail",
+        code="hermes_status" if works else "hermes_status_bad",
+        facts={"said": " · ".join(said) or (ran.stderr.strip().splitlines() or ["-"])[-1]},
+    )
+
+
+def _run(command: list[str], env: Mapping[str, str]) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(  # noqa: S603 an interpreter or program that the user has installed
+        command, env=dict(env), stdin=subprocess.DEVNULL, capture_output=True, check=False,
+        encoding="utf-8", errors="replace", timeout=ANSWERS_WITHIN_S,
+    )  # fmt: skip

@@ -1,0 +1,217 @@
+"""Hermes: move into one of its homes, out of it again, and look whether all of it works."""
+
+import difflib
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from memorycore.cli.shell import Shell
+from memorycore.cli.write import DryRun, Json, option
+
+if TYPE_CHECKING:
+    from memorycore.core.give_back import Returns
+    from memorycore.daemon.control import Stopped
+    from memorycore.hosts.hermes_home import Plan
+    from memorycore.settings import Settings
+
+PATHS = ("MEMORYCORE_DATA_DIR", "MNEMOSYNE_DATA_DIR", "MEMORYCORE_CONFIG", "MEMORYCORE_EMBED_KEY_FILE")
+Profile = Annotated[str | None, option("--profile", "NAME")]
+
+
+def install(*, profile: Profile = None, dry_run: DryRun = False, json: Json = False) -> None:
+    from dataclasses import replace
+    from datetime import UTC, datetime
+
+    from memorycore import __version__
+    from memorycore.hosts import clients, hermes_home
+    from memorycore.settings import user_home
+
+    shell = Shell(as_json=json)
+    home = home_of(profile, os.environ)
+    env = environment(home, os.environ)
+    entry = clients.server_entry(clients.client("hermes", home=user_home(env), env=env), env, hermes_home=home)
+    if env.get("PYTHONPATH"):  # a source tree that is not installed
+        entry = replace(entry, env={**entry.env, "PYTHONPATH": env["PYTHONPATH"]})
+    planned = hermes_home.plan_install(
+        home, hermes_home.source(), entry, version=__version__, now=datetime.now(UTC)
+    )  # fmt: skip
+    if not dry_run:
+        _show_plan(shell, planned, "install")
+        hermes_home.install(planned)
+    else:
+        _show_plan(shell, planned, "trial")
+    if json:
+        status = "nothing_to_change" if not planned.changes else "trial" if dry_run else "installed"
+        shell.emit({"ok": True, "status": status, **_answer(planned)})
+    elif planned.changes and not dry_run:
+        shell.out.print(shell.word("hermes.installed", home=home), style="bold", soft_wrap=True)
+        if planned.backup is not None:
+            shell.out.print(shell.word("client.backup", file=planned.backup), style="dim", soft_wrap=True)
+        shell.out.print(shell.word("client.restart", client="Hermes"))
+
+
+def uninstall(*, profile: Profile = None, dry_run: DryRun = False, json: Json = False) -> None:
+    from memorycore.hosts import hermes_home
+    from memorycore.settings import load_settings
+
+    shell = Shell(as_json=json)
+    home = home_of(profile, os.environ)
+    settings = load_settings(environment(home, os.environ))
+    planned = hermes_home.plan_uninstall(home)
+    returns = _given_back(settings, for_real=False)
+    if not json:
+        _show_plan(shell, planned, "uninstall")
+        _show_returns(shell, returns)
+        shell.out.print(shell.word("hermes.data_stays", path=settings.data_dir), soft_wrap=True)
+    ended: Stopped = "not_running"
+    if not dry_run:
+        ended = _end_daemon(settings)
+        if _is_due(returns):
+            returns = _given_back(settings, for_real=True)
+        hermes_home.uninstall(planned)
+        hermes_home.clear_sidecars(home, planned.record)
+    if json:
+        told = [
+            {
+                "file": str(one.path), "limit": one.limit, "chars": one.chars, "pointers": one.pointers,
+                "back": list(one.back), "aside": list(one.aside),
+            }
+            for one in returns
+        ]  # fmt: skip
+        status = "trial" if dry_run else "uninstalled"
+        shell.emit({
+            "ok": True, "status": status, **_answer(planned), "returns": told, "daemon": ended,
+            "data": str(settings.data_dir),
+        })  # fmt: skip
+    elif dry_run:
+        shell.out.print(shell.word("say.trial"), style="yellow")
+    else:
+        if ended != "not_running":
+            shell.out.print(shell.word(f"daemon.{ended}"))
+        shell.out.print(shell.word("hermes.uninstalled", home=home), style="bold", soft_wrap=True)
+
+
+def doctor(*, profile: Profile = None, json: Json = False) -> None:
+    from memorycore.cli import checks
+    from memorycore.cli.checks_hermes import examine
+
+    shell = Shell(as_json=json)
+    home = home_of(profile, os.environ)
+    findings = list(examine(home, environment(home, os.environ), shell.language))
+    if json:
+        answer = [checks.as_answer(one, shell) for one in findings]
+        shell.emit({"ok": not checks.failed(findings), "home": str(home), "checks": answer})
+    else:
+        for finding in findings:
+            checks.show(finding, shell)
+        checks.show_counts(findings, shell)
+    raise typer.Exit(1 if checks.failed(findings) else 0)
+
+
+def home_of(profile: str | None, env: Mapping[str, str]) -> Path:
+    from memorycore.hosts import hermes, hermes_home
+    from memorycore.settings import absolute, user_home
+
+    user = user_home(env)
+    named = absolute(env["HERMES_HOME"], user) if env.get("HERMES_HOME") else None
+    return hermes_home.find_home(hermes.standard_home(user, env), named, profile)
+
+
+def environment(home: Path, env: Mapping[str, str]) -> dict[str, str]:
+    """What our programs are told that work for this home: our own variables as they are, and this home's files.
+
+    ``MEMORY_DIR`` says which files are meant without Hermes; here the home says it. It is written down only where the
+    config file would lead elsewhere.
+    """
+    from memorycore.settings import absolute, load_settings, user_home
+
+    user = user_home(env)
+    told = {**env, **{name: str(absolute(env[name], user)) for name in PATHS if env.get(name)}}
+    if env.get("PYTHONPATH"):
+        parts = env["PYTHONPATH"].split(os.pathsep)
+        told["PYTHONPATH"] = os.pathsep.join(str(absolute(part, user)) for part in parts if part)
+    told.pop("MEMORY_DIR", None)
+    told["HERMES_HOME"] = str(home)
+    if load_settings(told).hot_dir != home / "memories":
+        told["MEMORY_DIR"] = str(home / "memories")
+    return told
+
+
+def _given_back(settings: "Settings", *, for_real: bool) -> "list[Returns]":
+    """What comes back, or would; nothing where nothing was ever stored."""
+    from memorycore.core import MemoryCore, give_back
+
+    options = settings.core_options()
+    if not (settings.data_dir / "memorycore.db").exists():
+        return []
+    with MemoryCore.open(options, long_lived=False) as core:
+        return give_back.give_back(core.rooms) if for_real else give_back.preview(core.rooms)
+
+
+def _is_due(returns: "list[Returns]") -> bool:
+    return any(one.entries != one.before or one.aside for one in returns)
+
+
+def _end_daemon(settings: "Settings") -> "Stopped":
+    """End a daemon that was started on demand. One that is a service of the system was asked for by itself."""
+    from memorycore.daemon import control, units
+
+    if units.plan(units.unit(settings, os.environ), os.environ).file.exists():
+        return "not_running"
+    return control.stop(settings.data_dir)
+
+
+def _show_plan(shell: Shell, planned: "Plan", what: str) -> None:
+    if shell.as_json:
+        return
+    if not planned.changes:
+        shell.out.print(shell.word("hermes.nothing_to_change", home=planned.home), soft_wrap=True)
+        return
+    shell.out.print(shell.word(f"hermes.plan_{what}", home=planned.home), soft_wrap=True)
+    sys.stdout.write(_difference(planned))
+    for one in planned.plugin:
+        if not one.is_none:
+            sign = "+" if one.before is None else "-" if one.after is None else "~"
+            sys.stdout.write(f"  {sign} {one.path}\n")
+    sys.stdout.flush()
+
+
+def _show_returns(shell: Shell, returns: "list[Returns]") -> None:
+    for one in returns:
+        if one.pointers or one.back or one.aside:
+            facts = {"path": one.path, "pointers": one.pointers, "back": len(one.back), "chars": one.chars}
+            shell.out.print(shell.word("hermes.returns", limit=one.limit, **facts), soft_wrap=True)
+        if one.aside:
+            from memorycore.core.give_back import RESTORED
+
+            shell.out.print(
+                shell.word("hermes.aside", count=len(one.aside), path=one.path.with_name(RESTORED)), soft_wrap=True
+            )
+
+
+def _difference(planned: "Plan") -> str:
+    """The difference that the plan makes to ``config.yaml``."""
+    before, after = ((data or b"").decode("utf-8", "replace") for data in (planned.config.before, planned.config.after))
+    return "".join(
+        line if line.endswith("\n") else line + "\n"
+        for line in difflib.unified_diff(
+            before.splitlines(keepends=True), after.splitlines(keepends=True), str(planned.config.path), "", n=2
+        )
+    )
+
+
+def _answer(planned: "Plan") -> dict[str, Any]:
+    return {
+        "home": str(planned.home),
+        "diff": _difference(planned),
+        "files": [str(one.path) for one in planned.plugin if not one.is_none],
+        "backup": str(planned.backup) if planned.backup else None,
+        "exact": planned.exact,
+    }
+
+
+HERMES = {"install": install, "uninstall": uninstall, "doctor": doctor}

@@ -1,0 +1,218 @@
+"""Our two places in the ``config.yaml`` of Hermes: put in and taken out, with every other line as it stands.
+
+Lines are changed where they stand. Where a file is written in a way that this does not fit (flow style), it is written
+anew by ``ruamel.yaml``, which keeps comments and order. Either way the outcome is read back and must say exactly what
+was meant, else the file is refused.
+"""
+
+import copy
+import io
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, cast
+
+from memorycore.errors import InvalidInput
+
+SERVERS, SERVER = "mcp_servers", "memorycore"
+SECTION, KEY = "memory", "provider"
+_SCALAR = re.compile(r"""(?P<value>"(?:[^"\\]|\\.)*"|'(?:[^']|'')*'|[^#\n]*?)(?P<rest>\s*(?:\s#.*)?)$""")
+_INDENT = 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """What stands at one of our two places: a key within a section. None: nothing does."""
+
+    section: str
+    key: str
+    value: Any = None
+    has_section: bool = True
+
+
+def read(data: bytes | None, *, path: str) -> dict[str, Any]:
+    """The whole file as a mapping; empty for none.
+
+    Raises:
+        InvalidInput: It cannot be understood.
+    """
+    import yaml
+
+    try:
+        whole: object = yaml.safe_load((data or b"").decode("utf-8-sig"))
+    except (UnicodeDecodeError, yaml.YAMLError) as error:
+        raise InvalidInput(field=path, why="unparsable", detail=str(error)) from error
+    if whole is not None and not isinstance(whole, dict):
+        raise InvalidInput(field=path, why="unparsable", detail="no mapping")
+    return cast("dict[str, Any]", whole or {})
+
+
+def place(whole: Mapping[str, Any], section: str, key: str, *, path: str) -> Place:
+    """What stands there now.
+
+    Raises:
+        InvalidInput: The section is something else than a mapping.
+    """
+    below = whole.get(section)
+    if below is not None and not isinstance(below, dict):
+        raise InvalidInput(field=path, why="unparsable", detail=f"{section} is no mapping")
+    known = cast("dict[str, Any]", below or {})
+    return Place(section=section, key=key, value=known.get(key), has_section=section in whole)
+
+
+def changed(data: bytes | None, wanted: Place, *, path: str) -> bytes:
+    """The file with ``wanted.value`` at that place, or with nothing there when it is None.
+
+    A section that is empty then goes too, if ``wanted.has_section`` says that there was none.
+
+    Raises:
+        InvalidInput: It cannot be understood, or not be changed safely.
+    """
+    before = read(data, path=path)
+    now = place(before, wanted.section, wanted.key, path=path)
+    meant = _meant(before, wanted)
+    if meant == before or now.value == wanted.value is not None:
+        return data or b""
+    raw = (data or b"").decode("utf-8")
+    mark = "\ufeff" if raw.startswith("\ufeff") else ""
+    line_end = "\r\n" if "\r\n" in raw else "\n"
+    text = raw.removeprefix("\ufeff").replace("\r\n", "\n")
+    for way in (_by_lines, _anew):
+        outcome = way(text, wanted)
+        encoded = (mark + outcome.replace("\n", line_end)).encode("utf-8")
+        if _says(encoded, meant, path):
+            return encoded
+    raise InvalidInput(field=path, why="unparsable", detail=f"{wanted.section}.{wanted.key}")
+
+
+def _says(data: bytes, meant: Mapping[str, Any], path: str) -> bool:
+    try:
+        return read(data, path=path) == meant
+    except InvalidInput:
+        return False
+
+
+def _meant(before: Mapping[str, Any], wanted: Place) -> dict[str, Any]:
+    after = copy.deepcopy(dict(before))
+    below = cast("dict[str, Any]", after.get(wanted.section) or {})
+    if wanted.value is not None:
+        after[wanted.section] = {**below, wanted.key: wanted.value}
+    elif wanted.key in below:
+        del below[wanted.key]
+        after[wanted.section] = below or None
+        if not below and not wanted.has_section:
+            del after[wanted.section]
+    return after
+
+
+def _by_lines(text: str, wanted: Place) -> str:
+    """Change only the lines of that place; what does not fit comes out wrong and is noticed."""
+    lines = text.split("\n")
+    top = _line_of(lines, wanted.section, 0, len(lines), "")
+    if top is not None:
+        return "\n".join(_put(lines, top, wanted) if wanted.value is not None else _taken(lines, top, wanted))
+    if wanted.value is None:
+        return text
+    head = text.rstrip("\n")
+    return (head + "\n\n" if head else "") + f"{wanted.section}:\n" + _written(wanted, " " * _INDENT) + "\n"
+
+
+def _put(lines: list[str], top: int, wanted: Place) -> list[str]:
+    """The lines with the value below the section that begins at ``top``."""
+    end = _end_of(lines, top, "")
+    margin = _margin(lines[top + 1 : end])
+    at = _line_of(lines, wanted.key, top + 1, end, margin)
+    if at is None:
+        return [*lines[: top + 1], _written(wanted, margin), *lines[top + 1 :]]
+    if not isinstance(wanted.value, str):
+        return [*lines[:at], _written(wanted, margin), *lines[_end_of(lines, at, margin) :]]
+    head, _, rest = lines[at].partition(":")
+    found = _SCALAR.match(rest.lstrip())
+    return [*lines[:at], f"{head}: {wanted.value}{found['rest'] if found else ''}", *lines[at + 1 :]]
+
+
+def _taken(lines: list[str], top: int, wanted: Place) -> list[str]:
+    """The lines without the key, and without a section that we made and that is empty then."""
+    end = _end_of(lines, top, "")
+    margin = _margin(lines[top + 1 : end])
+    at = _line_of(lines, wanted.key, top + 1, end, margin)
+    if at is None:
+        return lines
+    last = _end_of(lines, at, margin)
+    if wanted.has_section or any(map(_counts, (*lines[top + 1 : at], *lines[last:end]))):
+        return [*lines[:at], *lines[last:]]
+    first = top - 1 if top and not lines[top - 1].strip() else top
+    return [*lines[:first], *lines[last:]]
+
+
+def _line_of(lines: list[str], key: str, start: int, end: int, margin: str) -> int | None:
+    named = re.compile(rf"{margin}[\"']?{re.escape(key)}[\"']?\s*:(\s|$)")
+    return next((number for number in range(start, end) if named.match(lines[number])), None)
+
+
+def _end_of(lines: list[str], at: int, margin: str) -> int:
+    """The first line after a key that is not its own; blank lines and comments before the next key belong to that."""
+    end = at + 1
+    for number in range(at + 1, len(lines)):
+        line = lines[number]
+        if not _counts(line):
+            continue
+        inner = line[len(margin) :]
+        if not line.startswith(margin) or not inner.startswith((" ", "\t", "- ")):
+            break
+        end = number + 1
+    return end
+
+
+def _counts(line: str) -> bool:
+    return bool(line.strip()) and not line.lstrip().startswith("#")
+
+
+def _margin(lines: list[str]) -> str:
+    first = next(filter(_counts, lines), " " * _INDENT)
+    return first[: len(first) - len(first.lstrip())] or " " * _INDENT
+
+
+def _written(wanted: Place, margin: str) -> str:
+    if isinstance(wanted.value, str):
+        return f"{margin}{wanted.key}: {wanted.value}"
+    return "\n".join([f"{margin}{wanted.key}:", *_block(wanted.value, margin + " " * _INDENT)])
+
+
+def _block(value: Mapping[str, Any], margin: str) -> list[str]:
+    """A mapping as lines. A JSON string is a YAML string whatever YAML takes words like ``off`` for."""
+    lines: list[str] = []
+    for key, inner in value.items():
+        if isinstance(inner, dict) and inner:
+            lines += [f"{margin}{key}:", *_block(cast("dict[str, Any]", inner), margin + " " * _INDENT)]
+        else:
+            lines.append(f"{margin}{key}: {json.dumps(inner, ensure_ascii=False)}")
+    return lines
+
+
+def _anew(text: str, wanted: Place) -> str:
+    from ruamel.yaml import YAML
+    from ruamel.yaml.comments import CommentedMap
+    from ruamel.yaml.error import YAMLError
+
+    writer: Any = YAML()
+    writer.preserve_quotes = True
+    writer.width = 1 << 20
+    writer.explicit_start = text.startswith("---")
+    try:
+        whole: Any = writer.load(text)
+        below: Any = whole.get(wanted.section)
+        if wanted.value is None:
+            del below[wanted.key]
+            if not below and not wanted.has_section:
+                del whole[wanted.section]
+        elif below:
+            below[wanted.key] = wanted.value
+        else:
+            whole[wanted.section] = CommentedMap({wanted.key: wanted.value})
+        out = io.StringIO()
+        writer.dump(whole, out)
+    except (YAMLError, AttributeError, KeyError, TypeError) as error:
+        raise InvalidInput(field=f"{wanted.section}.{wanted.key}", why="unparsable", detail=str(error)) from error
+    return out.getvalue()

@@ -1,0 +1,333 @@
+"""Moving into a Hermes home, and out again: the plugin, ``config.yaml``, and a record of how it was before.
+
+Everything is planned first, as bytes, so that it can be shown; carrying it out only writes what was shown.
+"""
+
+import base64
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from datetime import datetime
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, cast
+
+from memorycore.errors import Conflict, InvalidInput, NotAvailable, Unwritable
+from memorycore.hosts import hermes_config
+from memorycore.hosts.clients import Entry
+from memorycore.hosts.hermes_config import KEY, SECTION, SERVER, SERVERS, Place
+from memorycore.hot import atomic
+
+PLUGIN = "memorycore-prefetch"
+CONFIG = "config.yaml"
+RUNTIME, RECORD = "runtime.json", "installed.json"
+SIDECARS = ("MEMORY.meta.json", "USER.meta.json")
+CARRIED = frozenset({".py", ".yaml", ".md", ".toml"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """One file: its bytes before and after; None where there is none."""
+
+    path: Path
+    before: bytes | None
+    after: bytes | None
+
+    @property
+    def is_none(self) -> bool:
+        return self.before == self.after
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """What is to be done to a home. ``record`` None: nothing tells how it was before.
+
+    ``exact``: ``config.yaml`` gets the very bytes it had. ``backup``: its copy from before.
+    """
+
+    home: Path
+    config: Change
+    plugin: tuple[Change, ...]
+    record: Mapping[str, Any] | None = None
+    exact: bool = False
+    backup: Path | None = None
+
+    @property
+    def changes(self) -> list[Change]:
+        return [one for one in (self.config, *self.plugin) if not one.is_none]
+
+
+def find_home(root: Path, named: Path | None, profile: str | None) -> Path:
+    """The home that Hermes would take: the profile named, else ``HERMES_HOME``, else the one that is set as active.
+
+    Raises:
+        InvalidInput: A profile with this name cannot be.
+        NotAvailable: There is no such home.
+    """
+    own = named.parent.parent if named and named.parent.name == "profiles" else named or root
+    if profile is not None:
+        if not profile or Path(profile).name != profile or profile in {".", ".."}:
+            raise InvalidInput(field="--profile", why="no_profile_name", value=profile)
+        home = own if profile == "default" else own / "profiles" / profile
+    elif named is not None and own != named:
+        home = named
+    else:
+        active = _active(own)
+        home = own / "profiles" / active if active not in {"", "default"} else own
+    if not home.is_dir():
+        raise NotAvailable(what="Hermes", why="no_hermes_home", path=str(home))
+    return home
+
+
+def _active(root: Path) -> str:
+    try:
+        name = (root / "active_profile").read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError):
+        return ""
+    return name if Path(name).name == name and (root / "profiles" / name).is_dir() else ""
+
+
+def source() -> Path:
+    """The folder of the plugin: in the installed package, or beside the package in a source tree.
+
+    Raises:
+        NotAvailable: This installation carries none.
+    """
+    package = Path(str(files("memorycore")))
+    for folder in (package / "hosts" / "plugin" / PLUGIN, package.parent / "hermes-plugin" / PLUGIN):
+        if (folder / "__init__.py").is_file():
+            return folder
+    raise NotAvailable(what=PLUGIN, why="no_plugin_carried")
+
+
+def server_block(entry: Entry) -> dict[str, Any]:
+    """The entry under ``mcp_servers``."""
+    return {
+        "command": entry.command,
+        "args": list(entry.args),
+        "env": dict(entry.env),
+        "timeout": 30,
+        "connect_timeout": 20,
+        "tools": {"resources": False, "prompts": False},
+    }
+
+
+def plan_install(home: Path, carried: Path, entry: Entry, *, version: str, now: datetime) -> Plan:
+    """What installing changes; nothing when all of it is there already.
+
+    Raises:
+        InvalidInput: ``config.yaml`` cannot be understood or not be changed safely.
+        Unreadable: A file cannot be read.
+    """
+    target = home / "plugins" / PLUGIN
+    path = home / CONFIG
+    before = atomic.read(path)
+    provider = Place(section=SECTION, key=KEY, value=PLUGIN)
+    after = hermes_config.changed(before, provider, path=str(path))
+    after = hermes_config.changed(
+        after, Place(section=SERVERS, key=SERVER, value=server_block(entry)), path=str(path)
+    )  # fmt: skip
+    known = read_record(home)
+    wanted = {one.name: one.read_bytes() for one in _carried(carried)}
+    wanted[RUNTIME] = _json({"python": entry.command, "env": dict(entry.env)})
+    there = {one.name for one in _own_files(target)}
+    changes = [
+        Change(path=target / name, before=atomic.read(target / name), after=data) for name, data in wanted.items()
+    ]
+    changes += [
+        Change(path=target / name, before=atomic.read(target / name), after=None)
+        for name in sorted(there - wanted.keys() - {RECORD})
+    ]
+    config = Change(path=path, before=before, after=after)
+    if known is not None and config.is_none and all(one.is_none for one in changes):
+        return Plan(home=home, config=config, plugin=tuple(changes), record=known)
+    is_first = known is None
+    backup = path.with_name(f"{CONFIG}.before-memorycore-{now:%Y%m%d-%H%M%S}") if before and is_first else None
+    record = _record(home, config, backup, known, version=version, now=now)
+    noted = Change(path=target / RECORD, before=atomic.read(target / RECORD), after=_json(record))
+    return Plan(home=home, config=config, plugin=(*changes, noted), record=record, backup=backup)
+
+
+def _record(
+    home: Path, config: Change, backup: Path | None, known: Mapping[str, Any] | None, *, version: str, now: datetime
+) -> dict[str, Any]:
+    """How the home was before the first installation. Once others changed ``config.yaml``, its bytes tell nothing."""
+    if known is not None:
+        is_ours = known.get("config_after") == _sha(config.before)
+        kept = {**known, "version": version, "config_after": _sha(config.after) if is_ours else ""}
+        return kept if not config.is_none else {**known, "version": version}
+    whole = hermes_config.read(config.before, path=str(config.path))
+    places = [
+        hermes_config.place(whole, section, key, path=str(config.path))
+        for section, key in ((SECTION, KEY), (SERVERS, SERVER))
+    ]
+    beside = {name: atomic.read(home / "memories" / name) for name in SIDECARS}
+    return {
+        "version": version,
+        "at": now.isoformat(timespec="seconds"),
+        "config_before": _sha(config.before),
+        "config_after": _sha(config.after),
+        "backup": backup.name if backup else None,
+        "before": {one.section: {"value": one.value, "has_section": one.has_section} for one in places},
+        "made_plugins": not (home / "plugins").exists(),
+        "sidecars": {name: base64.b64encode(data).decode() for name, data in beside.items() if data is not None},
+    }
+
+
+def read_record(home: Path) -> dict[str, Any] | None:
+    """What installing wrote down; None without it, or when nothing can be made of it."""
+    try:
+        content: object = json.loads(atomic.read(home / "plugins" / PLUGIN / RECORD) or b"null")
+    except ValueError:
+        return None
+    return cast("dict[str, Any]", content) if isinstance(content, dict) else None
+
+
+def install(planned: Plan) -> None:
+    """Do it: the plugin first, so that a Hermes that starts meanwhile finds what its ``config.yaml`` names.
+
+    Raises:
+        Conflict: Somebody changed ``config.yaml`` since the plan was made.
+        Unwritable: The system refuses.
+    """
+    with _refusals(planned.home):
+        for one in planned.plugin:
+            if not one.is_none:
+                _write(one)
+        if planned.backup is not None and planned.config.before is not None and not planned.config.is_none:
+            atomic.replace(planned.backup, planned.config.before)
+            os.chmod(planned.backup, planned.config.path.stat().st_mode & 0o7777)  # noqa: PTH101 as beside it
+        if not planned.config.is_none:
+            _write(planned.config)
+
+
+def plan_uninstall(home: Path) -> Plan:
+    """What uninstalling changes in the home beside the memory files.
+
+    Raises:
+        InvalidInput: ``config.yaml`` cannot be understood or not be changed safely.
+        Unreadable: A file cannot be read.
+    """
+    path, target = home / CONFIG, home / "plugins" / PLUGIN
+    record, now = read_record(home), atomic.read(path)
+    plugin = tuple(Change(path=one, before=one.read_bytes(), after=None) for one in _own_files(target))
+    backup = path.with_name(str(record["backup"])) if record and record.get("backup") else None
+    if record is not None and record.get("config_after") == _sha(now):
+        old = atomic.read(backup) if backup else None
+        if _sha(old) == record.get("config_before"):
+            config = Change(path=path, before=now, after=old)
+            return Plan(home=home, config=config, plugin=plugin, record=record, exact=True, backup=backup)
+    after = None if now is None else _without_ours(now, record, str(path))
+    if backup is not None and not backup.exists():
+        backup = None
+    return Plan(
+        home=home, config=Change(path=path, before=now, after=after), plugin=plugin, record=record, backup=backup
+    )
+
+
+def _without_ours(data: bytes, record: Mapping[str, Any] | None, path: str) -> bytes:
+    before: Mapping[str, Any] = (record or {}).get("before") or {}
+    for section, key in ((SECTION, KEY), (SERVERS, SERVER)):
+        was: Mapping[str, Any] = before.get(section) or {}
+        stands = hermes_config.place(hermes_config.read(data, path=path), section, key, path=path).value
+        if stands is None or (section == SECTION and stands != PLUGIN):
+            continue  # somebody chose another provider meanwhile
+        place = Place(
+            section=section, key=key, value=was.get("value"), has_section=bool(was.get("has_section", record is None))
+        )
+        data = hermes_config.changed(data, _fit_to_write(place), path=path)
+    return data
+
+
+def _fit_to_write(place: Place) -> Place:
+    """An empty provider is written as two quotes, since nothing at all would be no text."""
+    return replace(place, value=None) if place.value == "" else place
+
+
+def uninstall(planned: Plan) -> None:
+    """Do it: ``config.yaml`` first, so that a Hermes that starts meanwhile looks for no plugin.
+
+    Raises:
+        Conflict: Somebody changed ``config.yaml`` since the plan was made.
+        Unwritable: The system refuses.
+    """
+    with _refusals(planned.home):
+        if not planned.config.is_none:
+            _write(planned.config)
+        if planned.exact and planned.backup is not None:
+            planned.backup.unlink(missing_ok=True)
+        target = planned.home / "plugins" / PLUGIN
+        if target.is_symlink():
+            target.unlink()
+        elif target.exists():
+            shutil.rmtree(target)
+        if planned.record is not None and planned.record.get("made_plugins"):
+            with suppress(OSError):  # somebody keeps another plugin there by now
+                target.parent.rmdir()
+
+
+def clear_sidecars(home: Path, record: Mapping[str, Any] | None) -> list[Path]:
+    """Take away what we wrote beside the memory files; a predecessor's sidecar gets its bytes back. What is gone.
+
+    Raises:
+        Unwritable: The system refuses.
+    """
+    kept: Mapping[str, str] = (record or {}).get("sidecars") or {}
+    gone: list[Path] = []
+    with _refusals(home):
+        for name in SIDECARS:
+            path = home / "memories" / name
+            old = base64.b64decode(kept[name]) if name in kept else None
+            now = atomic.read(path)
+            if now is None or now == old:
+                continue
+            if old is not None and b'"version": 2' not in old:
+                atomic.replace(path, old)
+            else:
+                path.unlink()
+                gone.append(path)
+    return gone
+
+
+def _write(one: Change) -> None:
+    if one.after is None:
+        one.path.unlink(missing_ok=True)
+        return
+    one.path.parent.mkdir(parents=True, exist_ok=True)
+    if not atomic.replace(one.path, one.after, expected=one.before if one.before is not None else b""):
+        raise Conflict(path=str(one.path))
+
+
+class _refusals:  # noqa: N801 used as a verb
+    """What the system refuses, in our own words."""
+
+    def __init__(self, home: Path) -> None:
+        self._home = home
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
+        if isinstance(error, OSError):
+            path = error.filename or self._home
+            raise Unwritable(path=str(path), why=error.strerror or str(error), mode="-") from error
+
+
+def _carried(folder: Path) -> Iterable[Path]:
+    return sorted(one for one in folder.iterdir() if one.is_file() and one.suffix in CARRIED)
+
+
+def _own_files(folder: Path) -> list[Path]:
+    return sorted(one for one in folder.iterdir() if one.is_file()) if folder.is_dir() else []
+
+
+def _sha(data: bytes | None) -> str | None:
+    return None if data is None else hashlib.sha256(data).hexdigest()
+
+
+def _json(content: Mapping[str, Any]) -> bytes:
+    return (json.dumps(content, ensure_ascii=False, indent=2) + "\n").encode("utf-8")

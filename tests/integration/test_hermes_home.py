@@ -1,0 +1,169 @@
+"""Moving into a Hermes home and out of it leaves nothing behind and loses no text."""
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.command_line import CommandLine
+
+CONFIG = """# Hermes of 小明
+model:
+  default: fake   # the model
+
+memory:
+  # limits
+  memory_char_limit: 2200
+  provider: ""   # none yet
+
+# servers
+mcp_servers:
+    files:
+        command: npx   # stays
+        args:
+        - -y
+        - files
+# the end
+"""
+RULES = [f"Always run check {word} before a release of the {word} service." for word in (
+    "alpha", "bravo", "cedar", "delta", "ember", "frost", "grove", "heron", "inlet", "jaded", "knoll", "lunar",
+)]  # fmt: skip
+
+
+def a_home(mc: CommandLine, config: str | None = CONFIG, at: str = ".hermes") -> Path:
+    home = mc.home / at
+    (home / "memories").mkdir(parents=True)
+    if config is not None:
+        (home / "config.yaml").write_bytes(config.encode())
+    write(home, RULES[:2])
+    return home
+
+
+def write(home: Path, entries: list[str]) -> None:
+    (home / "memories" / "MEMORY.md").write_bytes("\n§\n".join(entries).encode())
+
+
+def everything(home: Path) -> dict[str, bytes | None]:
+    return {
+        path.relative_to(home).as_posix(): path.read_bytes() if path.is_file() else None for path in home.rglob("*")
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        CONFIG,
+        None,
+        "",
+        "memory: {provider: honcho, memory_char_limit: 3000}\nmcp_servers: {files: {command: npx}}\n",
+        "memory:\nmcp_servers: {}\n",
+        "\ufeffmodel: x\r\nmemory:\r\n  provider: 'mem0'\r\n",
+    ],
+    ids=["commented", "none", "empty", "flow", "hollow", "crlf"],
+)
+def test_in_and_out_at_once_leaves_every_byte_as_it_was(mc: CommandLine, config: str | None) -> None:
+    home = a_home(mc, config)
+    before = everything(home)
+    assert mc("hermes", "install").code == 0
+    whole = yaml.safe_load((home / "config.yaml").read_text(encoding="utf-8-sig"))
+    assert whole["memory"]["provider"] == "memorycore-prefetch"
+    ours = whole["mcp_servers"]["memorycore"]
+    assert (ours["command"], ours["tools"]) == (sys.executable, {"resources": False, "prompts": False})
+    assert ours["env"]["HERMES_HOME"] == str(home)
+    assert mc("hermes", "uninstall").code == 0
+    assert everything(home) == before
+
+
+def test_installing_says_what_changes_and_a_second_time_that_nothing_does(mc: CommandLine) -> None:
+    home = a_home(mc)
+    before = everything(home)
+    trial = mc("hermes", "install", "--dry-run")
+    assert '-  provider: ""   # none yet\n+  provider: memorycore-prefetch   # none yet' in trial.out
+    assert everything(home) == before
+    done = mc("hermes", "install", "--json").answer
+    assert Path(done["backup"]).read_bytes() == CONFIG.encode()
+    lines = (home / "config.yaml").read_text(encoding="utf-8").splitlines()
+    assert [line for line in CONFIG.splitlines() if line not in lines] == ['  provider: ""   # none yet']
+    then = everything(home)
+    assert mc("hermes", "install", "--json").answer["status"] == "nothing_to_change"
+    assert "nothing to change" in mc("hermes", "install").out
+    assert everything(home) == then
+
+
+def test_the_plugin_is_told_which_interpreter_and_which_home(mc: CommandLine) -> None:
+    home = a_home(mc)
+    mc("hermes", "install", MEMORY_DIR=str(mc.home / "elsewhere"), MEMORYCORE_EMBED_KEY="sk-secret")
+    folder = home / "plugins" / "memorycore-prefetch"
+    runtime = json.loads((folder / "runtime.json").read_text(encoding="utf-8"))
+    assert runtime["python"] == sys.executable
+    assert runtime["env"]["HERMES_HOME"] == str(home)
+    assert not {"MEMORY_DIR", "MEMORYCORE_EMBED_KEY"} & set(runtime["env"])
+    assert "MemoryProvider" in (folder / "__init__.py").read_text(encoding="utf-8")[:8192]
+
+
+def test_what_others_wrote_into_the_config_meanwhile_stays(mc: CommandLine) -> None:
+    home = a_home(mc)
+    mc("hermes", "install")
+    config = home / "config.yaml"
+    config.write_text(config.read_text(encoding="utf-8") + "# mine\nnew: true\n", encoding="utf-8")
+    mc("hermes", "uninstall")
+    assert (
+        config.read_text(encoding="utf-8")
+        == CONFIG.replace('provider: ""   # none', "provider: X   # none").replace("  provider: X   # none yet\n", "")
+        + "# mine\nnew: true\n"
+    )
+
+
+def test_another_provider_that_was_chosen_meanwhile_stays(mc: CommandLine) -> None:
+    home = a_home(mc)
+    mc("hermes", "install")
+    config = home / "config.yaml"
+    config.write_text(config.read_text(encoding="utf-8").replace("memorycore-prefetch", "mem0"), encoding="utf-8")
+    mc("hermes", "uninstall")
+    whole = yaml.safe_load(config.read_text(encoding="utf-8"))
+    assert whole["memory"]["provider"] == "mem0"
+    assert set(whole["mcp_servers"]) == {"files"}
+
+
+def test_a_profile_has_a_home_of_its_own(mc: CommandLine) -> None:
+    root = a_home(mc)
+    profile = a_home(mc, "", ".hermes/profiles/work")
+    assert mc("hermes", "install", "--profile", "work", "--dry-run", "--json").answer["home"] == str(profile)
+    (root / "active_profile").write_text("work\n", encoding="utf-8")
+    assert mc("hermes", "install", "--dry-run", "--json").answer["home"] == str(profile)
+    assert mc("hermes", "install", "--profile", "default", "--dry-run", "--json").answer["home"] == str(root)
+    refused = mc("hermes", "install", "--profile", "none", "--json")
+    assert (refused.code, refused.answer["code"]) == (5, "not_available")
+
+
+def test_a_config_that_cannot_be_understood_is_left_alone(mc: CommandLine) -> None:
+    home = a_home(mc, "memory: [\n")
+    before = everything(home)
+    assert mc("hermes", "install", "--json").answer["code"] == "invalid_input"
+    assert everything(home) == before
+
+
+def test_after_many_moves_every_rule_is_readable_without_us(mc: CommandLine) -> None:
+    home = a_home(mc, "memory:\n  memory_char_limit: 800\n")
+    mc("hermes", "install")
+    told = list(RULES[:2])
+    for turn in range(5):
+        fresh = [f"Never merge module {turn}{number} without a second reader." for number in range(10)]
+        told += fresh
+        for text in fresh:
+            assert mc("store", text, "--target", "memory").code == 0
+        mc("overflow")
+    hot = (home / "memories" / "MEMORY.md").read_text(encoding="utf-8")
+    assert any(text not in hot for text in told)
+    plan = mc("hermes", "uninstall", "--dry-run").out
+    assert "MEMORY.restored.md" in plan
+    assert (home / "memories" / "MEMORY.md").read_text(encoding="utf-8") == hot
+    assert mc("hermes", "uninstall").code == 0
+    kept = {path.name: path.read_text(encoding="utf-8") for path in (home / "memories").glob("*.md")}
+    assert [text for text in told if text not in "".join(kept.values())] == []
+    assert len(kept["MEMORY.md"]) <= 800
+    assert "[recall" not in kept["MEMORY.md"]
+    left = [path.name for path in home.rglob("*") if "memorycore" in path.name or path.name.endswith(".meta.json")]
+    assert left == []
