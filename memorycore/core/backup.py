@@ -1,8 +1,8 @@
 """Backups of everything that is remembered, and the way back from one."""
 
 import os
-from collections.abc import Callable, Generator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
 
@@ -93,24 +93,57 @@ def restore(
         answer["files"] = [str(place) for hot, place in wanted.items() if place is not None and hot.file]
         if dry_run:
             return answer
-        copy = inside / backups.DATABASE
-        Database(copy).close()  # brings an older schema up to date
-        aside, present = _set_aside(_present(options), options, clock())
-        if aside:
+        Database(inside / backups.DATABASE).close()  # brings an older schema up to date
+        if aside := _put_back(options, wanted, inside, clock()):
             answer["aside"] = aside
-        backups.as_newer(copy, present, _hashes(wanted))
-        target = options.data_dir / backups.DATABASE
-        if present is None:
-            copy.replace(target)
-        else:
-            present.close()
-            backups.put_in_place(copy, target, timeout_ms=BUSY_MS)
-        for hot, place in wanted.items():
-            if place is not None:
-                _put_file(hot, inside, place)
     if verify:
         answer["verified"] = _verify(options, manifest)
     return answer
+
+
+def _put_back(options: CoreOptions, wanted: Mapping[HotCopy, Path | None], inside: Path, now: datetime) -> str:
+    """Put the unpacked backup in the place of what there is; where that was kept.
+
+    Others may write until the very moment at which nobody else can any more. What they were told is kept is found in
+    the new state or in what was set aside, which is made once more if anything came meanwhile.
+    """
+    places = [(hot, place) for hot, place in wanted.items() if place is not None]
+    copy, target = inside / backups.DATABASE, options.data_dir / backups.DATABASE
+    present = _present(options)
+    seen = None if present is None else (present.data_version(), _hot_copies(present))
+    aside, present = _set_aside(present, options, now)
+    with _held([place for _, place in places]):
+        if present is None:
+            backups.as_newer(copy, None, _hashes(wanted))
+            copy.replace(target)
+        else:
+            living = present
+
+            def last_look() -> None:
+                if (living.data_version(), _hot_copies(living)) != seen:
+                    backups.make(living, Path(aside), _hot_copies(living), now)
+                backups.as_newer(copy, living, _hashes(wanted))
+
+            try:
+                backups.put_in_place(copy, target, timeout_ms=BUSY_MS, last_look=last_look)
+            finally:
+                living.close()
+        for hot, place in places:
+            _put_file(hot, inside, place)
+    return aside
+
+
+@contextmanager
+def _held(places: Sequence[Path]) -> Generator[None]:
+    """Nobody else writes these hot files meanwhile.
+
+    Raises:
+        HotFileError: Somebody else keeps one for long; nothing was changed.
+    """
+    with ExitStack() as stack:
+        for place in sorted(places):
+            stack.enter_context(atomic.locked(place))
+        yield
 
 
 def _present(options: CoreOptions) -> Database | None:
@@ -201,19 +234,17 @@ def _hashes(wanted: Mapping[HotCopy, Path | None]) -> dict[tuple[str, str, str],
 
 
 def _put_file(hot: HotCopy, inside: Path, place: Path) -> None:
-    """Write one hot file and its sidecar as they were; one that was not there is emptied."""
+    """Write one hot file and its sidecar as they were; one that was not there is emptied. The caller holds its lock."""
     data = (inside / hot.file).read_bytes() if hot.file else b""
     if not hot.file and not place.exists():
         return
-    place.parent.mkdir(parents=True, exist_ok=True)
-    with atomic.locked(place):
-        if hot.sidecar:
-            atomic.replace(sidecar_path(place), (inside / hot.sidecar).read_bytes())
-        atomic.replace(place, data)
+    if hot.sidecar:
+        atomic.replace(sidecar_path(place), (inside / hot.sidecar).read_bytes())
+    atomic.replace(place, data)
 
 
 def _verify(options: CoreOptions, manifest: Manifest) -> bool:
-    """Whether what stands there now is sound, and as much as the backup had.
+    """Whether what stands there now is sound, and as much as the backup had; others may have written since.
 
     Raises:
         StoreDamaged: It is not.
@@ -226,7 +257,7 @@ def _verify(options: CoreOptions, manifest: Manifest) -> bool:
             found, memories = upkeep.look(c), int(only_row(c, "count_kept")[0])
     finally:
         db.close()
-    if found.database != "ok" or memories != manifest.memories:
+    if found.database != "ok" or memories < manifest.memories:
         raise StoreDamaged(path=str(db.path), why=found.database if found.database != "ok" else "other_count")
     return True
 

@@ -11,7 +11,7 @@ import os
 import secrets
 import shutil
 import zipfile
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -214,10 +214,11 @@ def hot_tiers(db: Database) -> list[HotCopy]:
     return [HotCopy(namespace=namespace, directory=directory, target=target) for namespace, directory, target in rows]
 
 
-def put_in_place(source: Path, target: Path, *, timeout_ms: int) -> None:
+def put_in_place(source: Path, target: Path, *, timeout_ms: int, last_look: Callable[[], None]) -> None:
     """Write all of ``source`` into the living database ``target``, in one transaction of its own.
 
-    Processes that have it open see the whole change at once, and open it anew.
+    Processes that have it open see the whole change at once, and open it anew. ``last_look`` is called when nobody else
+    can write any more and nothing is changed yet; it may still change ``source``. What it raises leaves all as it is.
 
     Raises:
         StoreBusy: Somebody kept the write lock for all the time.
@@ -229,6 +230,8 @@ def put_in_place(source: Path, target: Path, *, timeout_ms: int) -> None:
     ):
         living.set_busy_timeout(timeout_ms)
         with living.backup("main", old, "main") as step:
+            step.step(1)  # takes the lock of a writer
+            last_look()
             while not step.done:
                 step.step(-1)
         living.pragma("journal_mode", "wal")

@@ -4,16 +4,22 @@ import os
 import stat
 import subprocess
 import sys
+import threading
 import zipfile
+from contextlib import closing, suppress
 from dataclasses import replace
 from pathlib import Path
 
+import apsw
 import pytest
 
+from memorycore.core import MemoryCore
 from memorycore.core.backup import list_backups, restore
 from memorycore.domain.memory import Draft
-from memorycore.errors import InvalidInput, StoreDamaged
+from memorycore.errors import InvalidInput, MemoryCoreError, StoreDamaged
 from memorycore.options import MaintenanceOptions
+from memorycore.server.desk import Desk
+from memorycore.store import backups
 from tests.homes import Home, fact, rule
 from tests.raw import files_with
 from tests.wire import Wire, server_env
@@ -86,6 +92,41 @@ def test_a_running_server_answers_from_the_restored_state_at_once(tmp_path: Path
     with Wire(env) as again:
         again.initialize()
         assert again.call("memorycore_recall", query="owl barn")["results"]
+
+
+def test_what_is_acknowledged_while_a_backup_is_put_back_is_there_or_set_aside(tmp_path: Path) -> None:
+    home = filled(tmp_path)
+    with home.core() as core:
+        for number in range(60):
+            core.remember(fact(number), actor="test")
+        made = core.backup()
+    told, over = set[str](), threading.Event()
+
+    def write() -> None:
+        desk = Desk(lambda: MemoryCore(home.options, long_lived=True), language="en")
+        for number in range(1_000, 100_000):
+            if over.is_set():
+                break
+            draft = rule(number) if number % 2 else fact(number)
+            with suppress(MemoryCoreError), desk.core() as core:
+                if core.remember(draft, actor="test")["status"] in {"stored", "cold_stored"}:
+                    told.add(draft.content)
+        desk.close(grace_s=1)
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    asides = [restore(home.options, Path(made["path"]), clock=home.clock).get("aside", "") for _ in range(3)]
+    over.set()
+    writer.join()
+    kept = set(home.entries()) | texts(home)
+    for aside in asides:
+        with backups.opened(Path(aside), tmp_path / "look") as (manifest, inside):
+            with closing(apsw.Connection(str(inside / backups.DATABASE))) as c:
+                kept |= {text for (text,) in c.execute("SELECT content FROM memory")}
+            files = [inside / hot.file for hot in manifest.hot if hot.file]
+            kept |= {entry for file in files for entry in file.read_text("utf-8").split("\n§\n")}
+    assert told
+    assert told - kept == set()
 
 
 def test_a_store_that_was_killed_while_it_wrote_can_be_put_back(tmp_path: Path) -> None:
