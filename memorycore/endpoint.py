@@ -14,6 +14,7 @@ from typing import Any
 
 FILE = "daemon.json"
 _MOST_BYTES = 64 * 1024
+_WISHES = ("asked_port", "idle_exit_s")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,6 +23,7 @@ class Endpoint:
 
     ``started`` is a moment in ISO 8601, UTC. ``url`` is the base of its HTTP service, ``relay`` host and port of the
     connection that carries MCP line by line; ``token`` opens both. ``settings`` is ``Settings.fingerprint()``.
+    ``asked_port`` and ``idle_exit_s`` are what it was started with, for the one that replaces it.
     """
 
     pid: int
@@ -34,6 +36,8 @@ class Endpoint:
     hot_dir: str
     namespace: str
     settings: str
+    asked_port: int | None = None
+    idle_exit_s: float | None = None
 
 
 def write(endpoint: Endpoint) -> None:
@@ -90,12 +94,16 @@ def _is_ours(file: os.stat_result) -> bool:
 
 def _endpoint(found: Mapping[str, Any]) -> Endpoint:
     host, port = found["relay"]
-    values = {declared.name: found[declared.name] for declared in fields(Endpoint)}
+    needed = [declared.name for declared in fields(Endpoint) if declared.name not in _WISHES]
+    values = {name: found[name] for name in needed}
     values |= {"relay": (str(host), port)}
     numbers = (values["pid"], port)
     words = [value for name, value in values.items() if name not in {"pid", "relay"}]
+    wishes: dict[str, Any] = {name: found.get(name) for name in _WISHES}
     if not all(type(number) is int and number > 0 for number in numbers):
         raise TypeError("pid, relay")
     if not all(isinstance(word, str) for word in words):
         raise TypeError("text")
-    return Endpoint(**values)
+    if not all(wish is None or type(wish) in {int, float} for wish in wishes.values()):
+        raise TypeError("asked_port, idle_exit_s")
+    return Endpoint(**values, **wishes)

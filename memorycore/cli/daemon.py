@@ -60,9 +60,8 @@ def restart(*, port: Port = None, idle_exit: IdleExit = None, json: Json = False
     from memorycore.daemon import control
 
     shell = Shell(as_json=json)
-    ended = control.stop(shell.settings.data_dir)
-    how, found = control.start(shell.settings, idle_exit_s=_seconds(idle_exit), port=port)
-    _started(shell, "replaced" if ended != "not_running" and how == "started" else how, found)
+    seconds = None if idle_exit is None else idle_exit * 60
+    _started(shell, *control.restart(shell.settings, idle_exit_s=seconds, port=port))
 
 
 def stop(*, json: Json = False) -> None:

@@ -70,10 +70,11 @@ def start(settings: "Settings", *, idle_exit_s: float | None = None, port: int |
     One of an older version is ended first. One with other settings or memory files stays: ``restart`` changes it.
 
     Raises:
-        NotAvailable: It did not come up, or one runs on another machine; what to do is said.
+        NotAvailable: It did not come up, or may not, or one runs on another machine; what to do is said.
         StoreError: The data directory cannot be made.
     """
     folder = settings.data_dir
+    _check(settings)
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     except OSError as error:
@@ -85,8 +86,41 @@ def start(settings: "Settings", *, idle_exit_s: float | None = None, port: int |
         if found is not None and not is_older(found.leader.version):
             return "already_runs", found
         if found is not None:
+            idle_exit_s, port = _as_before(found.endpoint, idle_exit_s, port)
             stop(folder)
         return "replaced" if found else "started", _spawned(settings, idle_exit_s, port)
+
+
+def restart(
+    settings: "Settings", *, idle_exit_s: float | None = None, port: int | None = None
+) -> tuple[Started, Daemon]:
+    """End the daemon and start one with the settings of now. One that could not start ends none.
+
+    What is not given is as the one before was asked; ``idle_exit_s`` 0: it stays without clients.
+
+    Raises:
+        NotAvailable, StoreError: As for ``start`` and ``stop``.
+    """
+    _check(settings)
+    idle_exit_s, port = _as_before(endpoint.read(settings.data_dir), idle_exit_s, port)
+    ended = stop(settings.data_dir)
+    how, found = start(settings, idle_exit_s=idle_exit_s, port=port)
+    return "replaced" if ended != "not_running" and how == "started" else how, found
+
+
+def _check(settings: "Settings") -> None:
+    """Whether a daemon with these settings may start: asked before one is ended for it."""
+    from memorycore.web import binding
+
+    settings.core_options()
+    binding.check(settings)
+
+
+def _as_before(before: Endpoint | None, idle_exit_s: float | None, port: int | None) -> tuple[float | None, int | None]:
+    if before is not None:
+        idle_exit_s = before.idle_exit_s if idle_exit_s is None else idle_exit_s
+        port = before.asked_port if port is None else port
+    return idle_exit_s or None, port
 
 
 def wait_until_up(data_dir: Path) -> Daemon:

@@ -6,7 +6,7 @@ import signal
 import socket
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from secrets import token_urlsafe
@@ -115,6 +115,7 @@ async def _lead(settings: "Settings", asked: Asked, me: Leader) -> None:
     http = _listeners(settings.http_host, settings.daemon_port if asked.port is None else asked.port)
     relay = await sessions.bind()
     here = _endpoint(settings, me, state.token, ports=(http[0].getsockname()[1], sessions.port_of(relay)))
+    here = replace(here, asked_port=asked.port, idle_exit_s=asked.idle_exit_s)
     hall = sessions.Hall(desk=desk, endpoint=here, clients=state.clients, gate=state.gate)
     service = _service(web.app(state))
     over, served = anyio.Event(), anyio.Event()

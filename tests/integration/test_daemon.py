@@ -119,6 +119,21 @@ def test_other_settings_are_seen_and_taken_over_by_a_restart(home: DaemonHome) -
     assert home.run("restart")["differs"] == []
 
 
+def test_a_restart_keeps_what_the_one_before_was_asked_and_ends_none_that_cannot_come_back(home: DaemonHome) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    first = home.run("start", "--port", str(port), "--idle-exit", "60")
+    assert home.run("restart")["url"] == first["url"]
+    here = home.leader_of_now()
+    assert (here.asked_port, here.idle_exit_s) == (port, 3600)
+    home.env["MEMORYCORE_HTTP_HOST"] = "0.0.0.0"  # noqa: S104 - what must not be
+    assert "MEMORYCORE_HTTP_ALLOWED_HOSTS" in home.run("restart", code=5)["message"]
+    assert home.leader_of_now() == here
+    home.env.pop("MEMORYCORE_HTTP_HOST")
+    assert home.run("restart", "--port", "0", "--idle-exit", "0")["url"] != first["url"]
+    assert home.leader_of_now().idle_exit_s is None
+
+
 def test_it_ends_when_nobody_is_here_and_when_its_place_is_gone(home: DaemonHome) -> None:
     idle = home.foreground("--idle-exit", "0.01")
     out, _ = idle.communicate(timeout=60)
