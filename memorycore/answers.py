@@ -7,7 +7,7 @@ Times are ISO 8601 text with ``Z``. ``reasons`` are strings ``code: sentence``; 
 from typing import Literal, NotRequired, TypedDict
 
 from memorycore.answers_remote import RemoteUsage
-from memorycore.answers_upkeep import Upkeep
+from memorycore.answers_upkeep import Missed, Upkeep
 
 Tier = Literal["hot", "cold", "bin", "none"]
 Route = Literal["hot", "cold", "stale"]
@@ -328,6 +328,7 @@ class Status(TypedDict):
     problems: list[str]
     review: "ReviewCounts"
     foreign: list[str]
+    missed: NotRequired[Missed]
 
 
 class Binned(TypedDict):

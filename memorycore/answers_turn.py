@@ -34,6 +34,12 @@ class Noted(TypedDict):
     stored: int
 
 
+class Counted(TypedDict):
+    """How many calls that a host missed were counted."""
+
+    counted: int
+
+
 class Noticed(TypedDict):
     """How full the hot files are after what the host wrote was looked at and room was made."""
 

@@ -25,6 +25,13 @@ class Scheduled(TypedDict):
     result: NotRequired[dict[str, object]]
 
 
+class Missed(TypedDict):
+    """Calls that programs got no answer to in time, by program, call and reason, ``since`` a moment of this week."""
+
+    since: str
+    counts: dict[str, int]
+
+
 class BackedUp(TypedDict):
     """One backup. ``files``: how many hot files are in it; ``dropped``: older ones that went; ``problem``: a code."""
 

@@ -15,7 +15,7 @@ from memorycore.govern import waiting as to_decide
 from memorycore.hot.document import host_takes_edits, size
 from memorycore.hot.tier import HotTier
 from memorycore.options import CoreOptions, Language
-from memorycore.store import Database, all_rows, engine, only_row, queries, sessions, upkeep, vectors
+from memorycore.store import Database, all_rows, engine, misses, only_row, queries, sessions, upkeep, vectors
 from memorycore.store.memories import to_ms
 
 if TYPE_CHECKING:
@@ -110,7 +110,7 @@ def status(view: View) -> answers.Status:
         level, verdict = "degraded", messages.text("verdict.degraded", language, what=waiting[0])
     else:
         level, verdict = "ok", messages.text("verdict.ok", language)
-    return {
+    answer: answers.Status = {
         "verdict": verdict,
         "level": level,
         "version": __version__,
@@ -129,6 +129,11 @@ def status(view: View) -> answers.Status:
         "review": reply_review.counted(decisions),
         "foreign": list(map(str, foreign_files(view.options))),
     }
+    with view.db.read() as c:
+        missed = misses.of(c, view.options.namespace, view.now)
+    if missed.counts:
+        answer["missed"] = {"since": format_time(missed.since) or "", "counts": dict(missed.counts)}
+    return answer
 
 
 class _Movement(TypedDict):

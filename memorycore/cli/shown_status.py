@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 
 MOST_LINES = 24
 MOST_PROBLEMS = 3
-DISPENSABLE = ("upkeep", "version", "namespace", "questions", "vector_index", "foreign", "sessions", "bin", "model")
+DISPENSABLE = (
+    "upkeep", "version", "namespace", "questions", "vector_index", "foreign", "missed", "sessions", "bin", "model",
+)  # fmt: skip
 
 
 def status(shell: "Shell", answer: "Status") -> None:
@@ -91,6 +93,7 @@ def _facts(shell: "Shell", answer: "Status") -> "Mapping[str, str]":
         "files": answer["hot_dir"],
         "database": shell.word("usage.database", path=answer["data_dir"], size=_megabytes(answer["database_bytes"])),
         "namespace": answer["namespace"],
+        "missed": _missed(shell, answer),
         "foreign": ", ".join(answer["foreign"]),
         "version": answer["version"],
     }
@@ -102,6 +105,17 @@ def _remote(shell: "Shell", cold: "ColdUsage") -> str:
         return ""
     told = cold["remote"]
     return shell.word("usage.remote", url=told["url"], waiting=told["waiting"] or None, failed=told["failed"] or None)
+
+
+def _missed(shell: "Shell", answer: "Status") -> str:
+    """Calls of programs that got no answer in time, the most frequent first."""
+    if "missed" not in answer:
+        return ""
+    found = answer["missed"]
+    most = sorted(found["counts"].items(), key=lambda one: -one[1])
+    return shell.word(
+        "usage.missed", what=", ".join(f"{call} {count}" for call, count in most), since=found["since"][:10]
+    )
 
 
 def _marks(shell: "Shell", files: "Sequence[HotUsage]") -> "Iterator[str]":

@@ -1,7 +1,7 @@
 """MemoryCore: one method per verb, used by every surface. It sequences the rooms and answers plain objects."""
 
 import copy
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from itertools import islice
 from pathlib import Path
@@ -244,6 +244,10 @@ class MemoryCore:
     def session_done(self, session_id: str) -> answers_turn.Noted:
         """A session is over; what its prompt held may leave the hot files."""
         return turns.session_done(self.rooms, session_id)
+
+    def host_missed(self, host: str, missed: Mapping[str, int]) -> answers_turn.Counted:
+        """A host tells how many calls it got no answer to in time, by call and reason."""
+        return turns.host_missed(self.rooms, host, missed)
 
     def update(
         self, memory_id: str, *, actor: str, dry_run: bool = False, **changes: Unpack[change.Changes]

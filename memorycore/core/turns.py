@@ -1,7 +1,7 @@
 """Around a turn of a host: what to offer for a question, what it has just written, that a session goes on or ends."""
 
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 
 from memorycore import answers_turn, overview
@@ -13,7 +13,7 @@ from memorycore.errors import HotFileError
 from memorycore.intake import clean_name
 from memorycore.search import Hit, SearchRequest
 from memorycore.search.same import repeats
-from memorycore.store import memories
+from memorycore.store import memories, misses
 from memorycore.store.queries import Query
 
 LONGEST_QUERY = 1_000
@@ -90,6 +90,16 @@ def session_done(rooms: Rooms, session_id: str) -> answers_turn.Noted:
     rooms.sessions_ended([session_id])
     overflow.tend(rooms, at_end=True)
     return {"session_id": session_id, "stored": 0}
+
+
+def host_missed(rooms: Rooms, host: str, missed: Mapping[str, int]) -> answers_turn.Counted:
+    """Keep what a host went without, for whoever looks at the status."""
+    rooms.touch()
+    with rooms.db.write() as c:
+        misses.add(
+            c, rooms.options.namespace, {f"{host} {call}": count for call, count in missed.items()}, rooms.clock()
+        )
+    return {"counted": sum(missed.values())}
 
 
 def _why_not(hit: Hit, memory: Memory, hot: Collection[str], given: Collection[str], in_prompt: Sequence[str]) -> str:

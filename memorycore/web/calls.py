@@ -4,7 +4,7 @@ A route takes the arguments of its tool and answers the same object.
 """
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 from pydantic import Field
 
@@ -38,10 +38,21 @@ COMMANDS: Mapping[str, str] = {
 class Prefetch(asks.Ask):
     query: str = Field(description="What the user said; its first 1000 characters count")
     session_id: str = Field("", description="The host's session, which gets nothing twice")
+    given: asks.Words = Field(
+        default_factory=list[str],
+        description="Ids that reached the session. Where it is sent, what is answered counts only once it is in it",
+    )
 
 
 class MemoryWrite(asks.Ask):
     session_id: str = Field("", description="The host's session")
+
+
+class PluginReport(asks.Ask):
+    host: Annotated[str, Field(pattern=r"^[a-z]{1,20}$", description="The host, as in `hermes`")]
+    missed: dict[Annotated[str, Field(pattern=r"^[a-z-]{1,20}:[a-z_]{1,20}$")], Annotated[int, Field(ge=1)]] = Field(
+        max_length=100, description='How often a call got no answer in time, as in `{"prefetch:timeout": 2}`'
+    )
 
 
 class SyncTurn(asks.Ask):
@@ -69,6 +80,7 @@ def table(settings: "Settings", given: Given) -> Mapping[str, ToolSpec]:
         ToolSpec(name="sync-turn", description="A turn of a session is over.", ask=SyncTurn, run=_sync_turn),
         ToolSpec(name="session-end", description="A session is over, or was compressed.", ask=SessionEnd,
                  run=_session_end_with(given)),
+        ToolSpec(name="plugin-report", description="What a host went without.", ask=PluginReport, run=_plugin_report),
     )  # fmt: skip
     return {name: tools[tool] for name, tool in COMMANDS.items()} | {tool.name: tool for tool in own}
 
@@ -85,11 +97,16 @@ def _sync_turn(core: "MemoryCore", ask: SyncTurn, _caller: Caller) -> Answer:
     return cast("Answer", core.turn_done(ask.session_id))
 
 
+def _plugin_report(core: "MemoryCore", ask: PluginReport, _caller: Caller) -> Answer:
+    return cast("Answer", core.host_missed(ask.host, ask.missed))
+
+
 def _prefetch_with(settings: "Settings", given: Given) -> Any:
     def run(core: "MemoryCore", ask: Prefetch, _caller: Caller) -> Answer:
         if not settings.prefetch_enabled:
             return {"text": "", "items": [], "left_out": {}, "took_ms": 0.0}
         namespace = core.options.namespace
+        given.add(namespace, ask.session_id, ask.given)
         answer = core.prefetch(
             ask.query,
             session_id=ask.session_id,
@@ -97,7 +114,8 @@ def _prefetch_with(settings: "Settings", given: Given) -> Any:
             most=settings.prefetch_results,
             most_chars=settings.prefetch_chars,
         )
-        given.add(namespace, ask.session_id, (item["id"] for item in answer["items"]))
+        if "given" not in ask.model_fields_set:  # else an answer that came too late would count as given
+            given.add(namespace, ask.session_id, (item["id"] for item in answer["items"]))
         for outcome, count in {"offered": len(answer["items"]), **answer["left_out"]}.items():
             metrics.add("memorycore_prefetch_memories_total", count, outcome=outcome)
         return cast("Answer", answer)

@@ -109,3 +109,20 @@ def test_a_turn_leaves_no_word_of_the_conversation(daemon: Service) -> None:
     assert daemon.get("/v1/status").json()["sessions"] >= 1
     kept = b"".join(path.read_bytes() for path in daemon.home.data.rglob("*") if path.is_file())
     assert b"heron nests" not in kept
+
+
+def test_a_host_that_says_what_reached_it_loses_nothing_to_a_late_answer(daemon: Service) -> None:
+    stored = daemon.answer("store", content="The lighthouse keeper is called Ingrid.")
+    question = {"query": "What is the lighthouse keeper called?", "session_id": "late"}
+    for _ in range(2):
+        assert [item["id"] for item in daemon.answer("prefetch", **question, given=[])["items"]] == [stored["id"]]
+    assert daemon.answer("prefetch", **question, given=[stored["id"]])["items"] == []
+    assert daemon.answer("prefetch", **question)["items"] == []
+
+
+def test_what_a_host_went_without_is_counted_for_the_status(daemon: Service) -> None:
+    for _ in range(2):
+        daemon.answer("plugin-report", host="hermes", missed={"prefetch:timeout": 2, "memory-write:breaker": 1})
+    assert daemon.ask("plugin-report", host="hermes", missed={"What I said": 1}).status_code == 400
+    missed = daemon.answer("status")["missed"]
+    assert missed["counts"] == {"hermes prefetch:timeout": 4, "hermes memory-write:breaker": 2}
