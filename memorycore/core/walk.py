@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import apsw
 
 BATCH = 64
-LOOKED_AT_ONCE = 4  # whoever asks in the same process waits for so many looks at all vectors at most
+LOOKED_AT_ONCE = 32  # one reading of all vectors serves so many; whoever asks in the same process waits for one
 WALKED = "walked"  # how far the walk has come, as a number of the change feed
 
 
@@ -101,5 +101,5 @@ def _scouted(rooms: Rooms, batch: Sequence[Memory]) -> Scouted:
         known = {} if number is None else {one.content: vectors.cached_parts(c, one.content, number) for one in batch}
     parts = {text: found for text, found in known.items() if found is not None}
     return rooms.admission.scout.look(
-        parts, rooms.options.namespace, fingerprint=name, calibration=rooms.embedding.calibration
+        parts, rooms.options.namespace, fingerprint=name, calibration=rooms.embedding.calibration, archived=0
     )

@@ -104,10 +104,17 @@ class Scout:
         self._counted_at = 0
 
     def look(
-        self, parts: Mapping[str, Floats], namespace: str, *, fingerprint: str | None, calibration: Calibration | None
+        self,
+        parts: Mapping[str, Floats],
+        namespace: str,
+        *,
+        fingerprint: str | None,
+        calibration: Calibration | None,
+        archived: int = ARCHIVED_LOOKED_AT,
     ) -> Scouted:
         """The nearest memories of one namespace for texts with these vectors. Not inside a write transaction.
 
+        ``archived``: so many that are superseded or in the bin as well. Many texts at once cost little more than a few.
         What is written after this look is seen by ``neighbours``, with the connection that it gets.
         """
         with self._db.read() as c:
@@ -121,7 +128,7 @@ class Scout:
             near: dict[str, Sequence[int]] = {}
             moved = {text: residuals_of(text, found, calibration) for text, found in parts.items()}
             if known is not None:
-                since, near = self._nearest(c, moved, namespace, (fingerprint, known, calibration))
+                since, near = self._nearest(c, moved, namespace, (fingerprint, known, calibration), archived)
         return Scouted(
             fingerprint=fingerprint,
             calibration=calibration,
@@ -137,11 +144,12 @@ class Scout:
         moved: Mapping[str, Floats],
         namespace: str,
         space: tuple[str, int, Calibration],
+        archived: int,
     ) -> tuple[int, dict[str, Sequence[int]]]:
         fingerprint, known, calibration = space
         if self._index is not None:
             with self._index.vectors(c, known, calibration) as matrix:
-                return matrix.since, _nearest_in(matrix, moved, namespace)
+                return matrix.since, _nearest_in(matrix, moved, namespace, archived)
         with self._lock:
             if self._held is None or self._held.fingerprint_id != known:
                 total, _ = only_row(c, "count_embeddings", {"fingerprint_id": known})
@@ -154,14 +162,16 @@ class Scout:
                     }
                 self._held = Matrix(known, calibration)
             self._held.follow(c)
-            return self._held.since, _nearest_in(self._held, moved, namespace)
+            return self._held.since, _nearest_in(self._held, moved, namespace, archived)
 
 
-def _nearest_in(matrix: Matrix, moved: Mapping[str, Floats], namespace: str) -> dict[str, Sequence[int]]:
-    return {
-        text: matrix.nearest(found, namespace, active=LOOKED_AT, archived=ARCHIVED_LOOKED_AT)
-        for text, found in moved.items()
-    }
+def _nearest_in(matrix: Matrix, moved: Mapping[str, Floats], namespace: str, archived: int) -> dict[str, Sequence[int]]:
+    if len(moved) == 1:
+        return {
+            text: matrix.nearest(found, namespace, active=LOOKED_AT, archived=archived) for text, found in moved.items()
+        }
+    found = matrix.nearest_to_each(list(moved.values()), namespace, active=LOOKED_AT, archived=archived)
+    return dict(zip(moved, found, strict=True))
 
 
 def neighbours(

@@ -16,6 +16,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from memorycore.domain.text import script_class
+from memorycore.search.leaders import Leaders, products
 from memorycore.store.statements import all_rows, only_row, sql
 
 if TYPE_CHECKING:
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
 _GROWTH = 1.5
 _AT_ONCE = 4_096
 _SMALLEST_LENGTH = 1e-6
+# The scores of so many vectors with all texts of a batch fit into a processor's cache.
+_BLOCK = 4_096
 
 
 def debiased(question: Floats, calibration: Calibration, tuning: Tuning) -> Floats:
@@ -157,6 +160,33 @@ class Matrix:
             rows = rows[np.argsort(-best[rows], kind="stable")]
             found |= dict.fromkeys(self._seq[rows if few is None else few[rows]].tolist())
         return list(found)
+
+    def nearest_to_each(
+        self, texts: Sequence[Floats], namespace: str, *, active: int, archived: int
+    ) -> list[list[int]]:
+        """``nearest`` for many texts ([k, width] each), for which all vectors are read once."""
+        import numpy as np
+
+        own = self._space[: self._used] == self._spaces.get(namespace, -1)
+        few = np.flatnonzero(own) if own.sum() * 8 < self._used else None
+        columns = np.ascontiguousarray(np.concatenate(texts).T)
+        starts = np.cumsum([0, *map(len, texts[:-1])])
+        leaders = {state: Leaders(len(texts), most) for state, most in ((True, active), (False, archived)) if most}
+        for start in range(0, self._used if few is None else len(few), _BLOCK):
+            rows = np.arange(start, min(start + _BLOCK, self._used)) if few is None else few[start : start + _BLOCK]
+            here = slice(start, start + len(rows)) if few is None else rows  # a slice copies nothing
+            best = products(self._residuals[here], columns)
+            if columns.shape[1] > len(texts):  # some have several parts
+                best = np.maximum.reduceat(best, starts, axis=1)
+            best /= np.maximum(self._length[here], _SMALLEST_LENGTH)[:, np.newaxis]
+            for state, leading in leaders.items():
+                leading.meet(best, rows, own[here] & (self._active[here] == state))
+        found = [leading.in_order() for leading in leaders.values()]
+        return [self._seqs(np.concatenate(of_one)) for of_one in zip(*found, strict=True)]
+
+    def _seqs(self, rows: RowNumbers) -> list[int]:
+        """Their memories, each once."""
+        return list(dict.fromkeys(self._seq[rows].tolist()))
 
     def _standing_in(self, rows: Rows) -> tuple[NDArray[np.bool_], RowNumbers]:
         import numpy as np

@@ -100,9 +100,9 @@ def assertion_of(text: str) -> Assertion:
     return _read(text)
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=512)
 def assertion_of_clause(text: str) -> Assertion:
-    """As ``assertion_of``, for a part of a text: asked for while that is judged, and never again."""
+    """As ``assertion_of``, for a part of a text: asked for while that is judged, or what is judged in one batch."""
     return _read(text)
 
 

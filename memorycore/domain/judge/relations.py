@@ -1,9 +1,11 @@
 """How two concepts stand to one another, read from ``judge.relations.toml``."""
 
 from collections.abc import Iterable
-from functools import cache
+from functools import cache, lru_cache
 
 from memorycore.domain.assertion.words import lemma, table
+
+MOST_WORDS_KEPT = 4_096  # any word of any text is asked for
 
 
 def _named(words: Iterable[str]) -> list[str]:
@@ -91,13 +93,13 @@ def words_of(section: str, name: str) -> frozenset[str]:
     return frozenset(_named(table("relations")[section][name]))
 
 
-@cache
+@lru_cache(maxsize=MOST_WORDS_KEPT)
 def ends(old: str) -> frozenset[str]:
     """Concepts whose coming ends what ``old`` said."""
     return frozenset(table("relations")["ends"].get(old, ()))
 
 
-@cache
+@lru_cache(maxsize=MOST_WORDS_KEPT)
 def kinds_of(concept: str) -> frozenset[str]:
     """A concept and everything that belongs to it."""
     found = {concept}
@@ -107,7 +109,7 @@ def kinds_of(concept: str) -> frozenset[str]:
     return frozenset(found)
 
 
-@cache
+@lru_cache(maxsize=MOST_WORDS_KEPT)
 def refused_by(concept: str) -> frozenset[str]:
     """What one who is so does not take: a vegan no meat, no egg."""
     return frozenset(kind for food in table("relations")["refuses"].get(concept, ()) for kind in kinds_of(food))
