@@ -5,16 +5,21 @@ A key goes into a header and a login out of the address, so that neither is ever
 
 from __future__ import annotations
 
+import threading
 import time
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit, urlunsplit
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Generator
+
     import httpx
 
 CONNECT_LIMIT_S = 5.0
+GRACE_S = 0.5  # what meets its limit in the usual way is told more exactly
 _LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 _KINDS = {401: "unauthorised", 403: "unauthorised", 404: "model_not_found", 413: "too_long", 429: "overloaded"}
 _BAD_REQUEST, _SERVER_ERROR = 400, 500
@@ -59,6 +64,21 @@ def open_client(address: Address, key: str) -> httpx.Client:
         trust_env=urlsplit(address.url).hostname not in _LOOPBACK,  # a proxy cannot reach our own loopback
         follow_redirects=False,  # texts and key are for this address only
     )
+
+
+@contextmanager
+def cut_after(seconds: float, cut: Callable[[], None]) -> Generator[None]:
+    """Call ``cut`` from another thread if the block takes longer.
+
+    httpx limits each read only: a service that sends the head of its answer letter by letter would never meet that.
+    """
+    timer = threading.Timer(max(seconds, 0.0) + GRACE_S, cut)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
 
 
 def kind_of_status(status: int) -> str:

@@ -10,14 +10,15 @@ import itertools
 import json
 import threading
 import time
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import urljoin, urlsplit
 
 from memorycore.errors import RemoteRefused, RemoteUnreachable
-from memorycore.outbound import CONNECT_LIMIT_S, Address, open_client, read_address, seconds_to_wait
+from memorycore.outbound import CONNECT_LIMIT_S, Address, cut_after, open_client, read_address, seconds_to_wait
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Generator, Iterator, Mapping
 
     import httpx
 
@@ -66,8 +67,11 @@ class McpSession:
         Raises:
             RemoteUnreachable: The service cannot be used now.
         """
-        ends_at = time.monotonic() + (timeout_s or self.timeout_s)
-        with self._lock:
+        limit_s = timeout_s or self.timeout_s
+        ends_at = time.monotonic() + limit_s
+        if self._tools is not None:
+            return self._tools
+        with self._turn(limit_s):
             if self._tools is None:
                 self._begin(ends_at)
             return self._tools or {}
@@ -85,7 +89,7 @@ class McpSession:
         try:
             return self._request("tools/call", asked, ends_at)
         except _LostSessionError:
-            with self._lock:
+            with self._turn(ends_at - time.monotonic()):
                 self._begin(ends_at)
         try:
             return self._request("tools/call", asked, ends_at)
@@ -96,6 +100,16 @@ class McpSession:
         self._closed = True
         if self._client:
             self._client.close()
+
+    @contextmanager
+    def _turn(self, limit_s: float) -> Generator[None]:
+        """Shake hands alone. Whoever has less time than the one at it is not kept longer than that."""
+        if not self._lock.acquire(timeout=max(limit_s, 0.0)):
+            raise self._failure("timeout")
+        try:
+            yield
+        finally:
+            self._lock.release()
 
     def _begin(self, ends_at: float) -> None:
         """Shake hands and list the tools. The caller holds the lock."""
@@ -153,13 +167,15 @@ class McpSession:
             raise self._failure("timeout")
         client, url = self._open()
         try:
-            return self._exchange(client, url, message, ends_at, number)
+            with cut_after(limit_s, lambda: self._drop(client)):
+                return self._exchange(client, url, message, ends_at, number)
         except (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout) as error:
             raise self._failure("unreachable") from error
         except httpx.TimeoutException as error:
             raise self._failure("timeout", sent=True) from error
         except (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError, RuntimeError) as error:  # closed: RuntimeError
-            raise self._failure("closed" if self._closed else "broken_off", sent=True) from error
+            why = "closed" if self._closed else "timeout" if time.monotonic() > ends_at else "broken_off"
+            raise self._failure(why, sent=True) from error
 
     def _exchange(
         self, client: httpx.Client, url: str, message: Mapping[str, object], ends_at: float, number: int | None
@@ -256,6 +272,12 @@ class McpSession:
         if self._client is None:
             self._client = open_client(self._address, self._key)
         return self._client, self._address.url
+
+    def _drop(self, client: httpx.Client) -> None:
+        """Give up all connections to a service that keeps us waiting; the next call makes new ones."""
+        if self._client is client:
+            self._client = None
+        client.close()
 
     def _failure(self, why: str, *, sent: bool = False, **facts: object) -> RemoteUnreachable:
         return RemoteUnreachable(host=self.host, why=why, sent=sent, **facts)

@@ -4,6 +4,7 @@ What it answers is read by ``remote_answers``. A text that it cut is completed b
 of them, and is marked as cut otherwise; nothing that was read here is ever written back.
 """
 
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
@@ -19,6 +20,7 @@ from memorycore.errors import NotFound, RemoteRefused, RemoteUnreachable
 T = TypeVar("T")
 PAGE = 500
 MOST_LISTED = 200_000
+LISTED_WITHIN_S = 60.0
 LOOK_AMONG = 10
 LONGEST_QUESTION = 1_000
 _LISTS = ("list", "list_all")
@@ -117,15 +119,26 @@ class RemoteColdStore:
         raise NotFound(id=memory_id)
 
     def everything(self, *, timeout_s: float | None = None) -> Iterator[ColdHit]:
-        """Every memory of the service, where it can list them; nothing otherwise."""
+        """Every memory of the service, each once, where it can list them; nothing otherwise.
+
+        ``timeout_s``: for one page.
+
+        Raises:
+            RemoteUnreachable: It cannot be used now, or is too slow to be listed.
+        """
         tool = self._list_tool()
-        offset = 0
+        offset, seen = 0, set[str]()
+        ends_at = time.monotonic() + LISTED_WITHIN_S
         while tool is not None and offset < MOST_LISTED:
             page = self._said(remote_answers.hits, tool, {"limit": PAGE, "offset": offset}, timeout_s=timeout_s)
-            yield from (replace(hit, cut=False) for hit in page)
+            fresh = {hit.id: hit for hit in page if hit.id not in seen}
+            yield from (replace(hit, cut=False) for hit in fresh.values())
+            seen |= fresh.keys()
             offset += len(page)
-            if len(page) < PAGE:
+            if len(page) < PAGE or not fresh:  # nothing new: a service that does not know what an offset is
                 return
+            if time.monotonic() > ends_at:
+                raise RemoteUnreachable(host=self.host, why="timeout", sent=True)
 
     def find(self, content: str, *, thorough: bool = False, timeout_s: float | None = None) -> list[str]:
         """Ids under which the service has exactly this text. One that was cut counts where no more can be seen.
