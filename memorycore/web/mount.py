@@ -11,16 +11,19 @@ from mcp.server.auth.provider import AccessToken
 from mcp.server.mcpserver import MCPServer
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.server.transport_security import TransportSecuritySettings
+from starlette.datastructures import Headers
 from starlette.types import Receive, Scope, Send
 
 from memorycore.cold.contract import FullColdStore
 from memorycore.cold.service import service
-from memorycore.errors import NotAvailable
+from memorycore.errors import NotAvailable, TooManyCalls
 from memorycore.server.app import MemoryServer
 from memorycore.server.caller import PRINCIPAL, Principal
 from memorycore.server.clients import Client
 from memorycore.server.desk import Desk, Seat
 from memorycore.server.tending import TOOLSETS
+from memorycore.web.api import client_of
+from memorycore.web.guard import Refuse
 from memorycore.web.state import State
 
 PATH, CONTRACT_PATH = "/mcp", "/contract"
@@ -28,11 +31,17 @@ OWN = "own"  # the principal of the user's own programs, as sessions are bound t
 
 
 class Mount:
-    """An ASGI application; usable inside ``running``."""
+    """An ASGI application; usable inside ``running``.
 
-    def __init__(self, state: State, path: str, make: Callable[[State, Desk], MCPServer[Any]]) -> None:
+    Where ``refuse`` is given, each message waits for its turn among the calls of all clients, and a client that has too
+    many is refused: for servers whose tools do not see to that themselves.
+    """
+
+    def __init__(
+        self, state: State, path: str, make: Callable[[State, Desk], MCPServer[Any]], *, refuse: Refuse | None = None
+    ) -> None:
         self._state = state
-        self._path, self._make = path, make
+        self._path, self._make, self._refuse = path, make, refuse
         self._tasks: anyio.abc.TaskGroup | None = None
         self._starting = anyio.Lock()
         self._managers: dict[str, StreamableHTTPSessionManager] = {}
@@ -46,6 +55,17 @@ class Mount:
                 self._tasks.cancel_scope.cancel()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if self._refuse is None or scope["method"] != "POST":  # a stream that stays open is no call
+            await self._serve(scope, receive, send)
+            return
+        session = Headers(scope=scope).get("mcp-session-id", OWN)
+        try:
+            async with self._state.gate.turn(client_of(scope[PRINCIPAL], session)):
+                await self._serve(scope, receive, send)
+        except TooManyCalls as error:
+            await self._refuse(error, None, scope, receive, send)
+
+    async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
         principal = cast("Principal", scope[PRINCIPAL])
         manager = await self._manager(principal.namespace)
         # The SDK keeps a session to the credential that opened it.

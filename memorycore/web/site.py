@@ -23,7 +23,7 @@ def build(state: State) -> Starlette:
     """The application over ``state``. Its lifespan ends MCP sessions and the desks of other namespaces."""
     api = Api(state)
     mcp = Mount(state, PATH, memory_server)
-    contract = Mount(state, CONTRACT_PATH, contract_server)
+    contract = Mount(state, CONTRACT_PATH, contract_server, refuse=api.refuse)
 
     @asynccontextmanager
     async def lifespan(_app: Starlette) -> AsyncGenerator[None]:

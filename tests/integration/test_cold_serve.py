@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Generator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import httpx
@@ -136,6 +137,17 @@ def test_a_daemon_offers_each_namespace_to_its_token(tmp_path: Path) -> None:
         assert own.recall("chimney swept")
         with pytest.raises(RemoteUnreachable, match="unauthorised_there"):
             RemoteColdStore(f"{daemon.url}/contract").stats()
+
+
+def test_who_floods_the_contract_is_told_to_come_again_and_catches_up(tmp_path: Path) -> None:
+    with daemon_service(tmp_path, MEMORYCORE_CLIENT_CALLS_WAITING="1") as daemon:
+        key = daemon.named("laptop")
+        with ThreadPoolExecutor(12) as threads:
+            stores = [RemoteColdStore(f"{daemon.url}/contract", key=key) for _ in range(12)]
+            ended = [each.exception() for each in [threads.submit(store.stats) for store in stores]]
+        assert {type(error) for error in ended} == {RemoteUnreachable, type(None)}
+        assert daemon.metrics()["memorycore_calls_turned_away_total"]
+        assert stores[0].stats().total == 0
 
 
 def test_the_example_starts_with_the_sdk_alone(tmp_path: Path) -> None:
