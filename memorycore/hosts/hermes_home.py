@@ -6,10 +6,9 @@ Everything is planned first, as bytes, so that it can be shown; carrying it out 
 import base64
 import hashlib
 import json
-import os
 import shutil
-from collections.abc import Iterable, Mapping
-from contextlib import suppress
+from collections.abc import Generator, Iterable, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 from importlib.resources import files
@@ -120,11 +119,13 @@ def plan_install(home: Path, carried: Path, entry: Entry, *, version: str, now: 
     """What installing changes; nothing when all of it is there already.
 
     Raises:
-        InvalidInput: ``config.yaml`` cannot be understood or not be changed safely.
+        InvalidInput: ``config.yaml`` cannot be understood or not be changed safely, or the plugin's folder is a link.
         Unreadable: A file cannot be read.
     """
     target = home / "plugins" / PLUGIN
     path = home / CONFIG
+    if target.is_symlink():
+        raise InvalidInput(field=str(target), why="plugin_is_link")
     before = atomic.read(path)
     provider = Place(section=SECTION, key=KEY, value=PLUGIN)
     after = hermes_config.changed(before, provider, path=str(path))
@@ -199,8 +200,8 @@ def install(planned: Plan) -> None:
             if not one.is_none:
                 _write(one)
         if planned.backup is not None and planned.config.before is not None and not planned.config.is_none:
-            atomic.replace(planned.backup, planned.config.before)
-            os.chmod(planned.backup, planned.config.path.stat().st_mode & 0o7777)  # noqa: PTH101 as beside it
+            mode = planned.config.path.stat().st_mode & 0o7777
+            atomic.replace(planned.backup, planned.config.before, new_mode=mode)
         if not planned.config.is_none:
             _write(planned.config)
 
@@ -218,7 +219,7 @@ def plan_uninstall(home: Path) -> Plan:
     backup = path.with_name(str(record["backup"])) if record and record.get("backup") else None
     if record is not None and record.get("config_after") == _sha(now):
         old = atomic.read(backup) if backup else None
-        if _sha(old) == record.get("config_before"):
+        if _sha(old) == record.get("config_before") and not _was_there(record):
             config = Change(path=path, before=now, after=old)
             return Plan(home=home, config=config, plugin=plugin, record=record, exact=True, backup=backup)
     after = None if now is None else _without_ours(now, record, str(path))
@@ -229,15 +230,25 @@ def plan_uninstall(home: Path) -> Plan:
     )
 
 
+def _was_there(record: Mapping[str, Any]) -> bool:
+    """Whether our provider was named before we came: by hand, or by an installation whose record is lost."""
+    before = cast("Mapping[str, Mapping[str, Any]]", record.get("before") or {})
+    return SECTION in before and before[SECTION].get("value") == PLUGIN
+
+
 def _without_ours(data: bytes, record: Mapping[str, Any] | None, path: str) -> bytes:
     before: Mapping[str, Any] = (record or {}).get("before") or {}
+    ours_before = record is not None and _was_there(record)
     for section, key in ((SECTION, KEY), (SERVERS, SERVER)):
         was: Mapping[str, Any] = before.get(section) or {}
         stands = hermes_config.place(hermes_config.read(data, path=path), section, key, path=path).value
         if stands is None or (section == SECTION and stands != PLUGIN):
             continue  # somebody chose another provider meanwhile
         place = Place(
-            section=section, key=key, value=was.get("value"), has_section=bool(was.get("has_section", record is None))
+            section=section,
+            key=key,
+            value=None if ours_before else was.get("value"),
+            has_section=bool(was.get("has_section", not before)),
         )
         data = hermes_config.changed(data, _fit_to_write(place), path=path)
     return data
@@ -302,19 +313,14 @@ def _write(one: Change) -> None:
         raise Conflict(path=str(one.path))
 
 
-class _refusals:  # noqa: N801 used as a verb
+@contextmanager
+def _refusals(home: Path) -> Generator[None]:
     """What the system refuses, in our own words."""
-
-    def __init__(self, home: Path) -> None:
-        self._home = home
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
-        if isinstance(error, OSError):
-            path = error.filename or self._home
-            raise Unwritable(path=str(path), why=error.strerror or str(error), mode="-") from error
+    try:
+        yield
+    except OSError as error:
+        path = error.filename or home
+        raise Unwritable(path=str(path), why=error.strerror or str(error), mode="-") from error
 
 
 def _carried(folder: Path) -> Iterable[Path]:

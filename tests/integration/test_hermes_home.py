@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from memorycore.hot.atomic import locked
 from tests.command_line import CommandLine
 
 CONFIG = """# Hermes of 小明
@@ -143,6 +144,47 @@ def test_a_config_that_cannot_be_understood_is_left_alone(mc: CommandLine) -> No
     before = everything(home)
     assert mc("hermes", "install", "--json").answer["code"] == "invalid_input"
     assert everything(home) == before
+
+
+def test_a_link_to_a_source_tree_is_not_written_through(mc: CommandLine) -> None:
+    home = a_home(mc)
+    (mc.home / "tree").mkdir()
+    (home / "plugins").mkdir()
+    (home / "plugins" / "memorycore-prefetch").symlink_to(mc.home / "tree")
+    assert mc("hermes", "install", "--json").answer["code"] == "invalid_input"
+    assert list((mc.home / "tree").iterdir()) == []
+
+
+def test_a_provider_that_was_named_by_hand_before_goes_too(mc: CommandLine) -> None:
+    home = a_home(mc, "memory:\n  provider: memorycore-prefetch\nnew: true\n")
+    mc("hermes", "install")
+    mc("hermes", "uninstall")
+    assert yaml.safe_load((home / "config.yaml").read_text(encoding="utf-8")) == {"memory": None, "new": True}
+
+
+def test_the_sidecar_of_a_predecessor_gets_its_bytes_back(mc: CommandLine) -> None:
+    home = a_home(mc)
+    sidecar = home / "memories" / "MEMORY.meta.json"
+    old = json.dumps({"0" * 64: {"type": "rule", "written_at": "2026-01-01T00:00:00Z"}}).encode()
+    sidecar.write_bytes(old)
+    mc("hermes", "install")
+    mc("status")
+    assert sidecar.read_bytes() != old
+    mc("hermes", "uninstall")
+    assert sidecar.read_bytes() == old
+
+
+def test_nothing_is_taken_away_while_a_memory_file_cannot_be_written(mc: CommandLine) -> None:
+    home = a_home(mc, "memory:\n  memory_char_limit: 400\n")
+    mc("hermes", "install")
+    for text in RULES:
+        mc("store", text, "--target", "memory")
+    mc("overflow")
+    before = everything(home)
+    with locked(home / "memories" / "MEMORY.md"):
+        assert mc("hermes", "uninstall", "--json", MEMORYCORE_LOCK_TIMEOUT_S="0.2").answer["code"] == "lock_timeout"
+    now = everything(home)
+    assert {name: now.get(name) for name in before} == before
 
 
 def test_after_many_moves_every_rule_is_readable_without_us(mc: CommandLine) -> None:
