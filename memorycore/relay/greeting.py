@@ -90,7 +90,7 @@ def read(line: bytes) -> dict[str, Any]:
     """An object from a first line; empty when it is none."""
     try:
         said: object = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
     return cast("dict[str, Any]", said) if isinstance(said, dict) else {}
 
@@ -98,7 +98,9 @@ def read(line: bytes) -> dict[str, Any]:
 def is_shown(said: Mapping[str, Any], token: str, nonce: object, who: str) -> bool:
     """Whether a first line proves that the other end holds the token."""
     shown = said.get("proof")
-    return isinstance(nonce, str) and isinstance(shown, str) and hmac.compare_digest(shown, proof(token, nonce, who))
+    if not (isinstance(nonce, str) and isinstance(shown, str) and shown.isascii()):
+        return False
+    return hmac.compare_digest(shown, proof(token, nonce, who))
 
 
 def proof(token: str, nonce: str, who: str) -> str:

@@ -88,7 +88,7 @@ def parsed(line: bytes) -> dict[str, Any]:
     """The message in a line; empty when it is none, which whoever serves says better than we could."""
     try:
         message: object = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
     return _object(message)
 

@@ -100,6 +100,17 @@ def test_a_proof_is_for_one_token_one_nonce_and_one_end() -> None:
     assert not greeting.is_shown(said, "token", None, "daemon")
 
 
+@pytest.mark.parametrize("line", [b"[" * 100_000, b'{"a":' * 5_000, b"\xff\x00", b"9" * 5_000, b"null"])
+def test_a_line_that_says_nothing_is_passed_on_and_ends_nothing(line: bytes) -> None:
+    Mail().sent(line)
+    assert mail.call_of(line) is None
+    assert greeting.read(line) == {}
+
+
+def test_a_proof_in_other_letters_is_none() -> None:
+    assert not greeting.is_shown({"proof": "é" * 64}, "token", "nonce", "daemon")
+
+
 def test_a_farewell_is_no_message_and_no_message_is_one() -> None:
     assert greeting.last_words(greeting.farewell([1, "two"])) == [1, "two"]
     assert greeting.last_words(request(1, "ping")) is None
