@@ -21,7 +21,7 @@ def products(rows: Floats, columns: Floats) -> Floats:
     even = len(rows) - len(rows) % _ROWS_OF_ONE_PRODUCT
     stacked = rows[:even].reshape(-1, _ROWS_OF_ONE_PRODUCT, rows.shape[1])
     found = np.empty((len(rows), columns.shape[1]), dtype=np.float32)
-    np.matmul(stacked, columns, out=found[:even].reshape(len(stacked), _ROWS_OF_ONE_PRODUCT, -1))
+    np.matmul(stacked, columns, out=found[:even].reshape(len(stacked), _ROWS_OF_ONE_PRODUCT, columns.shape[1]))
     np.matmul(rows[even:], columns, out=found[even:])
     return found
 

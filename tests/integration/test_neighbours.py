@@ -155,3 +155,12 @@ def test_of_many_sentences_of_one_pattern_each_meets_the_one_about_its_own_thing
         moved = f"{name} now works in the legal team in York."
         assert f"{name} works in the sales team in Leeds." in texts(near(core, moved))
         store(core, moved)
+
+
+def test_a_batch_of_texts_finds_what_each_finds_by_itself(core: MemoryCore) -> None:
+    for number in range(60):
+        store(core, f"Jar {number} on shelf {number % 7} holds {number * 3} beans.")
+    asked = [f"Jar {number} on shelf {number} holds {number * 3} beans." for number in (3, 17, 42)]
+    together = scouted(core, *asked)
+    for text in asked:
+        assert texts(near(core, text, together)) == texts(near(core, text, scouted(core, text)))
