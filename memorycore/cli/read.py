@@ -133,12 +133,13 @@ def status(*, json: Json = False) -> None:
     shell = Shell(as_json=json)
     with shell.core(with_model=True) as core:
         answer = core.status()
-    if json:
-        shell.emit(answer)
-    else:
-        from memorycore.cli import shown_status
+    from memorycore.cli import shown_daemon, shown_status
 
-        shown_status.status(shell, answer)
+    daemon = shown_daemon.glance(shell.settings.data_dir)
+    if json:
+        shell.emit({**answer, "daemon": daemon})
+    else:
+        shown_status.status(shell, answer, daemon)
     raise typer.Exit(EXIT_BY_LEVEL[answer["level"]])
 
 

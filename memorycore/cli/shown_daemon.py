@@ -30,6 +30,20 @@ def steps_of(shell: "Shell") -> list[dict[str, Any]]:
         ]
 
 
+def glance(data_dir: Path) -> dict[str, Any]:
+    """Whether a daemon leads, since when and where, without asking it."""
+    from memorycore import endpoint
+    from memorycore.daemon import leader
+
+    leads = leader.current(data_dir)
+    if leads is None:
+        return {"status": "stopped"}
+    where = endpoint.read(data_dir)
+    if where is None or where.pid != leads.pid:
+        return {"status": "starting", "pid": leads.pid}
+    return {"status": "runs", "pid": leads.pid, "started": leads.started, "url": where.url}
+
+
 def answer(shell: "Shell", found: "Daemon | None", steps: "Sequence[Mapping[str, Any]]") -> dict[str, Any]:
     """What ``--json`` says. Never the token. ``differs``: in what the daemon is not what this command would start."""
     from memorycore.daemon import logs

@@ -1,6 +1,6 @@
 """The state of everything on one screen, as a person reads it."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
@@ -18,14 +18,15 @@ if TYPE_CHECKING:
 MOST_LINES = 24
 MOST_PROBLEMS = 3
 DISPENSABLE = (
-    "upkeep", "version", "namespace", "questions", "vector_index", "foreign", "missed", "sessions", "bin", "model",
+    "upkeep", "version", "namespace", "daemon", "questions", "vector_index", "foreign", "missed", "sessions", "bin",
+    "model",
 )  # fmt: skip
 
 
-def status(shell: "Shell", answer: "Status") -> None:
+def status(shell: "Shell", answer: "Status", daemon: "Mapping[str, Any]") -> None:
     """The verdict first. What would not fit on a screen is left out, the least needed first; ``--json`` has it."""
     head = list(_head(shell, answer))
-    facts = {name: value for name, value in _facts(shell, answer).items() if value}
+    facts = {name: value for name, value in _facts(shell, answer, daemon).items() if value}
     for name in DISPENSABLE:
         if sum(_lines(shell, part) for part in (*head, _labelled(shell, facts))) <= MOST_LINES:
             break
@@ -68,7 +69,7 @@ def _labelled(shell: "Shell", facts: "Mapping[str, str]") -> "RenderableType":
     return columns(*((shell.word(f"label.{name}"), Text(value)) for name, value in facts.items()))
 
 
-def _facts(shell: "Shell", answer: "Status") -> "Mapping[str, str]":
+def _facts(shell: "Shell", answer: "Status", daemon: "Mapping[str, Any]") -> "Mapping[str, str]":
     usage, cold = answer["usage"], answer["usage"]["cold"]
     return {
         "memories": shell.word(
@@ -84,6 +85,9 @@ def _facts(shell: "Shell", answer: "Status") -> "Mapping[str, str]":
         else "",
         "remote": _remote(shell, cold),
         "upkeep": _upkeep(shell, answer["upkeep"]),
+        "daemon": shell.word(
+            f"usage.daemon_{daemon['status']}", since=minute(daemon.get("started")), url=daemon.get("url")
+        ),
         "bin": shell.word("usage.bin", count=usage["binned"], due=answer["purge_due"] or None),
         "moves": _moves(shell, answer["moves"]),
         "sessions": shell.word("usage.sessions", count=answer["sessions"]) if answer["sessions"] else "",

@@ -39,6 +39,8 @@ def test_one_is_started_asked_and_stopped(home: DaemonHome) -> None:
     assert (asked["status"], asked["pid"], asked["url"]) == ("runs", started["pid"], started["url"])
     where = home.leader_of_now()
     assert where.token not in json.dumps([started, asked])
+    glance = json.loads(home.begin("-m", "memorycore", "status", "--json").communicate(timeout=60)[0])["daemon"]
+    assert (glance["status"], glance["url"]) == ("runs", started["url"])
     assert os.getsid(where.pid) == where.pid  # no terminal's end ends it
     assert home.run("stop")["status"] == "stopped"
     assert home.living() == []
