@@ -42,11 +42,19 @@ def beside_their_opposites(sought: Sought, hits: Sequence[Hit], allowed: Mask) -
     ordered: dict[str, Hit] = {}
     for hit in hits:
         together = [found[one] for one in dict.fromkeys((hit.id, *opposites.get(hit.id, ()))) if one in found]
-        for one in sorted(together, key=lambda one: _standing(sought, one), reverse=True):
+        for one in _most_standing_first(sought, together):
             if one.id not in ordered:
                 others = tuple(dict.fromkeys(other for other in opposites.get(one.id, ()) if other in found))
                 ordered[one.id] = replace(one, disputed_with=others)
     return list(ordered.values())
+
+
+def _most_standing_first(sought: Sought, together: Sequence[Hit]) -> Sequence[Hit]:
+    """The hit and what contradicts it. Of things that each happened at its own time, the one that fits best leads."""
+    rows, columns = sought.rows.find([hit.seq for hit in together]), sought.rows.columns
+    if (columns.happened[rows] != columns.created[rows]).all():
+        return together
+    return sorted(together, key=lambda one: _standing(sought, one), reverse=True)
 
 
 def _standing(sought: Sought, hit: Hit) -> tuple[float, int, int]:

@@ -81,7 +81,7 @@ def test_a_running_server_answers_from_the_restored_state_at_once(tmp_path: Path
     with Wire(env) as wire:
         wire.initialize()
         wire.call("memorycore_store_fact", content="The heron nests behind the mill.")
-        done = subprocess.run([*command, "backup", "--json"], env=env, capture_output=True, check=True, text=True)
+        done = subprocess.run([*command, "backup", "--json"], env=env, capture_output=True, check=True, encoding="utf-8")
         path = done.stdout.split('"path": "')[1].split('"')[0]
         wire.call("memorycore_store_fact", content="The otter swims below the weir.")
         subprocess.run([*command, "backup", "restore", path], env=env, capture_output=True, check=True)

@@ -36,7 +36,7 @@ def test_pending_vectors_are_made_once_the_model_is_there(tmp_path: Path) -> Non
     with home.core() as core:
         for number in range(50):
             core.remember(fact(number), actor="test")
-        assert core.usage()["cold"]["pending"] == 50
+        assert core.usage()["cold"]["vectors"] == 0
     with home.core(vectors=True) as core:
         report = core.maintain(["reembed"])["steps"][0]
         assert report["made"] == 50
