@@ -7,6 +7,7 @@ import contextlib
 import os
 import queue
 import re
+import secrets
 import threading
 import time
 from collections.abc import Generator, Sequence
@@ -283,11 +284,22 @@ def _version(connection: apsw.Connection, path: Path, newest: int) -> int:
 
 
 def _backup_before_upgrade(connection: apsw.Connection, path: Path, version: int) -> None:
-    target = path.with_name(f"{path.stem}.before-upgrade-{version}.db")
-    with contextlib.closing(apsw.Connection(str(target))) as copy, copy.backup("main", connection, "main") as step:
-        while not step.done:
-            step.step(1_000)
-    target.chmod(0o600)
+    """Copy the database beside itself. Several processes may be at it; one that comes too late keeps no copy."""
+    kept = path.with_name(f"{path.stem}.before-upgrade-{version}.db")
+    own = kept.with_name(f"{kept.stem}-{secrets.token_hex(4)}.db")
+    try:
+        os.close(os.open(own, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
+        with contextlib.closing(apsw.Connection(str(own))) as copy:
+            with copy.backup("main", connection, "main") as step:
+                while not step.done:
+                    step.step(1_000)
+            is_older = int(copy.pragma("user_version")) == version
+        if is_older:
+            own.replace(kept)
+    except OSError as error:
+        raise StoreError(path=str(kept), why=error.strerror or str(error)) from error
+    finally:
+        own.unlink(missing_ok=True)
 
 
 def _epoch(connection: apsw.Connection) -> int:

@@ -1,5 +1,7 @@
 """Steps of the schema: whole or not at all, with a copy kept before the first one."""
 
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 
 import apsw
@@ -57,3 +59,16 @@ def test_a_new_store_has_the_newest_schema_and_no_copy(tmp_path: Path) -> None:
     assert connection.pragma("user_version") == len(migrations())
     connection.close()
     assert list(tmp_path.glob("*before-upgrade*")) == []
+
+
+def test_many_that_upgrade_at_once_all_come_up_and_keep_the_older_copy(tmp_path: Path) -> None:
+    path = tmp_path / "memorycore.db"
+    with closing(apsw.Connection(str(path))) as connection:
+        migrate(connection, path, migrations()[:6])
+        connection.pragma("journal_mode", "wal")
+    with ThreadPoolExecutor(8) as pool:
+        for opened in [pool.submit(open_database, tmp_path) for _ in range(8)]:
+            opened.result().close()
+    (copy,) = tmp_path.glob("memorycore.before-upgrade-*.db")
+    with closing(apsw.Connection(str(copy))) as connection:
+        assert connection.pragma("user_version") == 6
