@@ -51,10 +51,11 @@ def overflow(rooms: Rooms, target: Target | None = None, *, dry_run: bool = Fals
     return reply_overflow.overflown(runs, scanned, rooms.options, dry_run=dry_run, no_model=no_model)
 
 
-def tend(rooms: Rooms, *, at_end: bool = False) -> None:
+def tend(rooms: Rooms, *, at_end: bool = False, headroom: int = 0) -> None:
     """What a process that lives long does now and then, and when it ends: read what was asked, and let go what may.
 
     While a session runs, nothing leaves here; what its prompt holds leaves when it is over. Nothing waits for it.
+    ``headroom``: code points that somebody else is about to put into a file above its soft mark; that much leaves.
     """
     now_s = time.monotonic()
     if not at_end and now_s - rooms.tended_at < TEND_EVERY_S:
@@ -63,16 +64,17 @@ def tend(rooms: Rooms, *, at_end: bool = False) -> None:
     try:
         rooms.scan_activity(timeout_s=SCAN_AT_END_S if at_end else SCAN_S)
         for tier in rooms.tiers.values():
-            _tend(rooms, tier)
+            _tend(rooms, tier, headroom)
     except (StoreError, HotFileError, Conflict) as error:
         _log.info("the hot files were not tended: %s", error.code)
 
 
-def _tend(rooms: Rooms, tier: HotTier) -> None:
+def _tend(rooms: Rooms, tier: HotTier, headroom: int) -> None:
     contents = tier.look()
     if not contents.exists or size(contents.entries) <= rooms.options.thresholds[tier.target].soft:
         return
-    planned, _ = _with_copies(rooms, plan(_entries(rooms, tier), ground_of(rooms, tier)), limit_s=ROUND_S)
+    ground = replace(ground_of(rooms, tier), needed=headroom)
+    planned, _ = _with_copies(rooms, plan(_entries(rooms, tier), ground), limit_s=ROUND_S)
     _act(rooms, tier, planned, replace(rooms.cause(ACTOR, "overflow"), automatic=True))
 
 

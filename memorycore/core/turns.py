@@ -18,6 +18,7 @@ from memorycore.store.queries import Query
 
 LONGEST_QUERY = 1_000
 CANDIDATES = 20
+NEXT_WRITE = 203  # code points of an entry that a host may write next, with its delimiter
 # A host that fences what it is given deletes whatever stands between such marks.
 FENCES = ("<memory-context>", "</memory-context>")
 
@@ -70,9 +71,12 @@ def prefetch(
 
 
 def host_wrote(rooms: Rooms) -> answers_turn.Noticed:
-    """Look at the hot files now: type what is new, and make room above the soft mark. A hint; the file is the truth."""
+    """Look at the hot files now: type what is new, and make room above the soft mark. A hint; the file is the truth.
+
+    The host writes into the files itself and is refused where its next entry does not fit, so room is made beforehand.
+    """
     rooms.touch()
-    overflow.tend(rooms, at_end=True)
+    overflow.tend(rooms, at_end=True, headroom=NEXT_WRITE)
     answer: answers_turn.Noticed = {"hot": overview.usage(look.view(rooms))["hot"]}
     if rooms.problems:
         answer["problems"] = sorted(error.code for error in rooms.problems.values())

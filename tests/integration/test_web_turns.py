@@ -102,6 +102,20 @@ def test_room_is_made_when_a_host_fills_a_file(tmp_path: Path) -> None:
         assert home.entries()[-1] == "Sprint 99 is about the trams of Porto."
 
 
+@pytest.mark.parametrize("begins", ["The box in shed {} holds", "Always tell the crew of boat {} about"])
+def test_a_host_at_work_finds_room_for_its_next_entry_however_many_it_writes(tmp_path: Path, begins: str) -> None:
+    home = Home(tmp_path)
+    with home.core(long_lived=True) as core:
+        core.turn_done("at work")
+        for number in range(30):
+            new = f"{begins.format(number)} {' '.join(f'item{number}{place}' for place in range(30))}"[:200].strip()
+            home.write_memory_file(*home.entries(), new)
+            hot = core.host_wrote()["hot"][0]
+            assert hot["chars"] + 203 <= hot["limit"]
+            assert new in home.entries()
+        assert core.status()["memories"] == 30
+
+
 def test_a_turn_leaves_no_word_of_the_conversation(daemon: Service) -> None:
     said = "The heron nests behind the disused lighthouse."
     noted = daemon.answer("sync-turn", session_id="t", user_content=said, assistant_content=said)
