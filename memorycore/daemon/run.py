@@ -4,6 +4,7 @@ import logging
 import os
 import signal
 import socket
+import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -137,7 +138,7 @@ async def _lead(settings: "Settings", asked: Asked, me: Leader) -> None:
             while not service.started:  # noqa: ASYNC110 - uvicorn has no event for it
                 await anyio.sleep(0.01)
             tasks.start_soon(anyio.to_thread.run_sync, _begin, schedule, upkeep)
-            tasks.start_soon(_watch, hall, me, _idle_limit(asked, state), end)
+            tasks.start_soon(_watch, hall, me, _idle_limit(asked, state), end, schedule)
             await over.wait()
             await _finish(hall, schedule, service)
             with anyio.move_on_after(LAST_ANSWERS_S):
@@ -163,7 +164,9 @@ def _idle_limit(asked: Asked, state: "State") -> Callable[[], bool]:
     return (lambda: False) if limit is None else (lambda: state.clients.idle_s() >= limit)
 
 
-async def _watch(hall: "Hall", me: Leader, is_idle: Callable[[], bool], end: Callable[[str], None]) -> None:
+async def _watch(
+    hall: "Hall", me: Leader, is_idle: Callable[[], bool], end: Callable[[str], None], schedule: "Schedule"
+) -> None:
     """Write the endpoint file, put it back when somebody took it away, and see when it is time to end.
 
     Without the lock file that we hold, another process could lead beside us: then, and when the directory is gone, we
@@ -181,6 +184,7 @@ async def _watch(hall: "Hall", me: Leader, is_idle: Callable[[], bool], end: Cal
             return
         if endpoint.read(here.data_dir) != here:
             trouble = _written(here, trouble)
+        schedule.look_at_clock(datetime.now(UTC), time.monotonic())
         await anyio.sleep(LOOK_AROUND_S)
 
 

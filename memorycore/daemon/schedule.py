@@ -18,6 +18,7 @@ LOOK_EVERY_S = {"light": 5, "heavy": 20}
 FIRST_LOOK_AFTER = timedelta(seconds=3)  # clients that wait for a daemon come first
 # However late a run is, it is made: a machine that slept has missed it, and `coalesce` makes one of many.
 MISFIRE_GRACE_S = None
+CLOCK_BACK_S = 30.0  # less than that is not worth the trouble
 
 
 def cron_trigger(step: str, rhythm: str) -> "BaseTrigger":
@@ -38,6 +39,7 @@ def next_at(step: str, rhythm: str, last: datetime | None, now: datetime) -> dat
     """When a step with a time of the day runs next; ``now`` when it was missed since it last ran, or never ran."""
     if last is None:
         return now
+    last = min(last, now)  # a clock that ran ahead puts nothing off
     due = cast("datetime | None", cron_trigger(step, rhythm).get_next_fire_time(None, last + timedelta(seconds=1)))
     return due if due is None else max(due, now)
 
@@ -55,6 +57,7 @@ class Schedule:
         self._look = look
         self._run = run
         self._cron = cron
+        self._clock_began: float | None = None
         self._triggers = {step: cron_trigger(step, rhythm) for step, rhythm in cron.items()}
         self._scheduler: Any = BackgroundScheduler(
             timezone=UTC,
@@ -78,6 +81,20 @@ class Schedule:
                 self._run, trigger, args=[step], id=step, name=step, executor="heavy", next_run_time=first
             )
         self._scheduler.start()
+
+    def look_at_clock(self, now: datetime, steady_s: float) -> None:
+        """See whether the clock was put back since the last look: jobs would wait until it is as late as it was.
+
+        ``steady_s``: seconds of a clock that nobody can put back.
+        """
+        began, before = now.timestamp() - steady_s, self._clock_began
+        self._clock_began = began
+        if before is None or before - began < CLOCK_BACK_S or not self._scheduler.running:
+            return
+        for lane in LOOK_EVERY_S:
+            self._scheduler.modify_job(lane, next_run_time=now)
+        for step, trigger in self._triggers.items():
+            self._scheduler.reschedule_job(step, trigger=trigger)
 
     def stop(self) -> None:
         """No further runs. One that is under way is not waited for: every step may be cut short at any point."""

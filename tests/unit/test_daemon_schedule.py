@@ -30,8 +30,9 @@ def test_the_clock_is_utc_so_no_hour_comes_twice_or_never() -> None:
         (None, SUNDAY),
         (SUNDAY - timedelta(days=9), SUNDAY),
         (SUNDAY - timedelta(hours=1), datetime(2026, 12, 6, 4, 30, tzinfo=UTC)),
+        (SUNDAY + timedelta(days=400), datetime(2026, 12, 6, 4, 30, tzinfo=UTC)),
     ],
-    ids=["never ran", "missed", "in time"],
+    ids=["never ran", "missed", "in time", "by a clock that ran ahead"],
 )
 def test_a_run_that_was_missed_is_made_at_once(last: datetime | None, due: datetime) -> None:
     assert next_at("backup", "30 4 * * sun", last, SUNDAY) == due
@@ -59,3 +60,17 @@ def test_twelve_hours_asleep_are_one_run_and_one_step_runs_at_a_time() -> None:
     schedule.stop()
     schedule.stop()
     assert sorted(ran) == ["backup", "heavy", "light"]
+
+
+def test_a_clock_that_is_put_back_puts_no_look_off() -> None:
+    looked = threading.Event()
+    schedule = Schedule(look=lambda _light: looked.set(), run=lambda _step: None, cron={"backup": "0 4 * * *"})
+    now = datetime.now(UTC)
+    later = now + timedelta(hours=1)
+    schedule.start({"backup": later}, later)
+    schedule.look_at_clock(later, 100.0)
+    schedule.look_at_clock(later + timedelta(seconds=1), 101.0)
+    assert not looked.wait(0.2)
+    schedule.look_at_clock(now, 102.0)
+    assert looked.wait(10)
+    schedule.stop()
