@@ -164,9 +164,19 @@ def listed(folder: Path) -> list[Path]:
     return sorted(found, key=lambda path: (path.stat().st_mtime_ns, path.name), reverse=True)
 
 
+def _day(path: Path) -> str:
+    return path.name.removeprefix(OURS).partition("T")[0]
+
+
 def prune(folder: Path, *, keep: int) -> list[Path]:
-    """Delete the oldest backups that were made without a name, beyond ``keep``. What a restore set aside stays."""
-    gone = [path for path in listed(folder) if path.name.startswith(OURS)][keep:]
+    """Delete the oldest backups that were made without a name, beyond ``keep``. What a restore set aside stays.
+
+    The last one of each day goes after all others, so that a day with many costs none of the days before.
+    """
+    ours = [path for path in listed(folder) if path.name.startswith(OURS)]
+    last_of_day = {_day(path): path for path in reversed(ours)}.values()
+    others = [path for path in ours if path not in last_of_day]
+    gone = [*reversed(last_of_day), *others][keep:]
     for path in gone:
         path.unlink(missing_ok=True)
     return gone

@@ -75,13 +75,30 @@ def test_only_its_owner_can_read_a_backup_and_the_last_few_are_kept(tmp_path: Pa
     assert Path(own["path"]).exists()
 
 
+def test_a_day_with_many_backups_costs_none_of_the_days_before(tmp_path: Path) -> None:
+    home = filled(tmp_path)
+    home.options = replace(home.options, maintenance=MaintenanceOptions(backups_kept=3))
+    with home.core() as core:
+        before = [core.backup()["path"]]
+        home.clock.forward(days=1)
+        before.append(core.backup()["path"])
+        home.clock.forward(days=1)
+        today: list[str] = []
+        for _ in range(4):
+            home.clock.forward(minutes=1)
+            today.append(core.backup()["path"])
+    assert {one["path"] for one in list_backups(home.options)["backups"]} == {*before, today[-1]}
+
+
 def test_a_running_server_answers_from_the_restored_state_at_once(tmp_path: Path) -> None:
     env = server_env(tmp_path, MEMORYCORE_EMBED_MODEL="none", MEMORYCORE_DAEMON="off")
     command = [sys.executable, "-m", "memorycore"]
     with Wire(env) as wire:
         wire.initialize()
         wire.call("memorycore_store_fact", content="The heron nests behind the mill.")
-        done = subprocess.run([*command, "backup", "--json"], env=env, capture_output=True, check=True, encoding="utf-8")
+        done = subprocess.run(
+            [*command, "backup", "--json"], env=env, capture_output=True, check=True, encoding="utf-8"
+        )
         path = done.stdout.split('"path": "')[1].split('"')[0]
         wire.call("memorycore_store_fact", content="The otter swims below the weir.")
         subprocess.run([*command, "backup", "restore", path], env=env, capture_output=True, check=True)
