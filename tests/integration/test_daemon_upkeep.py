@@ -11,9 +11,11 @@ import pytest
 
 from memorycore.core import MemoryCore
 from memorycore.daemon.upkeep import Everywhere, Upkeep, is_light, outlook
+from memorycore.govern.steps import capacity
 from memorycore.govern.steps.table import STEPS
 from memorycore.options import CoreOptions, EmbedOptions, MaintenanceOptions
 from memorycore.server.desk import Desk
+from memorycore.store import progress
 from tests.homes import Clock
 
 
@@ -47,6 +49,15 @@ def test_light_steps_do_not_wait_for_heavy_ones(tmp_path: Path) -> None:
         assert all(is_light(step) for step in ran(upkeep))
         upkeep.look(False)  # noqa: FBT003
         assert ran(upkeep) >= {step for step, spec in STEPS.items() if spec.by_itself}
+
+
+def test_a_step_that_breaks_keeps_no_other_from_its_turn(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    with tending(options(tmp_path), Clock()) as upkeep:
+        with upkeep.desk.core() as core, core.db.write() as c:
+            progress.put(c, core.options.namespace, capacity.PASS, "no pass at all", core.rooms.clock())
+        upkeep.look(True)  # noqa: FBT003
+        assert ran(upkeep) >= {step for step, spec in STEPS.items() if spec.light}
+    assert [record.message for record in caplog.records if record.levelno >= logging.ERROR] == ["step capacity broke"]
 
 
 def test_a_new_leader_runs_what_is_due_once_and_nothing_else(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
