@@ -208,11 +208,26 @@ def _anew(text: str, wanted: Place) -> str:
             if not below and not wanted.has_section:
                 del whole[wanted.section]
         elif below:
-            below[wanted.key] = wanted.value
+            below[wanted.key] = _quoted(wanted.value)
         else:
-            whole[wanted.section] = CommentedMap({wanted.key: wanted.value})
+            whole[wanted.section] = CommentedMap({wanted.key: _quoted(wanted.value)})
         out = io.StringIO()
         writer.dump(whole, out)
     except (YAMLError, AttributeError, KeyError, TypeError) as error:
         raise InvalidInput(field=f"{wanted.section}.{wanted.key}", why="unparsable", detail=str(error)) from error
     return out.getvalue()
+
+
+def _quoted(value: Any) -> Any:
+    """Every text in quotes: YAML 1.1, which Hermes reads, takes a bare ``off`` for no."""
+    from ruamel.yaml.scalarstring import DoubleQuotedScalarString
+
+    match value:
+        case str():
+            return DoubleQuotedScalarString(value)
+        case dict():
+            return {key: _quoted(inner) for key, inner in cast("dict[str, Any]", value).items()}
+        case list():
+            return [_quoted(inner) for inner in cast("list[Any]", value)]
+        case _:
+            return value

@@ -128,6 +128,16 @@ def test_another_provider_that_was_chosen_meanwhile_stays(mc: CommandLine) -> No
     assert set(whole["mcp_servers"]) == {"files"}
 
 
+def test_a_word_that_yaml_takes_for_no_stays_a_word_in_any_style(mc: CommandLine) -> None:
+    home = a_home(mc, "mcp_servers: {files: {command: npx}}  # in one line\n")
+    assert mc("hermes", "install", MEMORYCORE_DAEMON="off").code == 0
+    text = (home / "config.yaml").read_text(encoding="utf-8")
+    servers = yaml.safe_load(text)["mcp_servers"]
+    assert servers["memorycore"]["env"]["MEMORYCORE_DAEMON"] == "off"
+    assert servers["files"] == {"command": "npx"}
+    assert "# in one line" in text
+
+
 def test_a_profile_has_a_home_of_its_own(mc: CommandLine) -> None:
     root = a_home(mc)
     profile = a_home(mc, "", ".hermes/profiles/work")
