@@ -23,6 +23,7 @@ NAME = "memorycore-prefetch"
 PREFETCH_S = 0.27
 MEMORY_WRITE_S = 0.48
 QUEUED_S = 5.0
+WRITE = "memory-write"
 DRAIN_S = 2.0
 REPORT_EVERY_S = 60.0
 LONGEST_QUERY = 1_000
@@ -40,7 +41,13 @@ HERE = Path(__file__).resolve().parent
 
 
 class MemoryCoreProvider(MemoryProvider):
-    """One agent's view of MemoryCore. Hermes makes one for each agent and calls it from several threads."""
+    """One agent's view of MemoryCore. Hermes makes one for each agent and calls it from several threads.
+
+    ``prefetch_s`` and ``memory_write_s``: seconds after which a turn and a write go on without an answer.
+    """
+
+    prefetch_s = PREFETCH_S
+    memory_write_s = MEMORY_WRITE_S
 
     def __init__(self) -> None:
         self._bind(os.environ.get("HERMES_HOME") or Path.home() / ".hermes")
@@ -52,6 +59,7 @@ class MemoryCoreProvider(MemoryProvider):
         self._missed = Counter[str]()
         self._lock = threading.Lock()
         self._next_report = 0.0
+        self._write_waits = False
 
     @property
     def name(self) -> str:
@@ -83,7 +91,7 @@ class MemoryCoreProvider(MemoryProvider):
         session = str(session_id or self._session)
         given = self._given.setdefault(session, [])
         asked = {"query": str(query)[:LONGEST_QUERY], "session_id": session, "given": given[-MOST_GIVEN:]}
-        answer = self._ask("prefetch", asked, PREFETCH_S)
+        answer = self._ask(self._asked, "prefetch", asked, self.prefetch_s)
         if answer is None:
             return ""
         given += [str(item["id"]) for item in answer.get("items", [])]
@@ -110,8 +118,15 @@ class MemoryCoreProvider(MemoryProvider):
         **kwargs: Any,
     ) -> None:
         """The memory tool wrote a file: it is looked at now, and room is made where it is needed."""
-        if not self._silent:
-            self._ask("memory-write", {"session_id": self._session}, MEMORY_WRITE_S)
+        if self._silent or self._ask(self._told, WRITE, {"session_id": self._session}, self.memory_write_s) is not None:
+            return
+        with self._lock:
+            if self._write_waits:
+                return
+            self._write_waits = True
+        if not self._worker.put(self._tell_of_write):
+            self._write_waits = False
+            self._count(WRITE, "queue_full")
 
     def on_session_end(self, messages: Any = None, **kwargs: Any) -> None:
         """What stayed in the files for the sake of this session may leave them."""
@@ -172,19 +187,28 @@ class MemoryCoreProvider(MemoryProvider):
 
     def _bind(self, hermes_home: Path | str) -> None:
         self._at = place(HERE, hermes_home, os.environ)
-        self._daemon = Daemon(at=self._at)
+        # Each with a breaker of its own: a write that takes long says nothing against questions.
+        self._asked, self._told, self._queued = (Daemon(at=self._at) for _ in range(3))
 
     def _tell(self, route: str, **arguments: str) -> None:
         """Have a call made by the worker; skipped and counted when too many wait."""
         if self._silent or not arguments["session_id"]:
             return
-        if not self._worker.put(partial(self._ask, route, arguments, QUEUED_S)):
+        if not self._worker.put(partial(self._ask, self._queued, route, arguments, QUEUED_S)):
             self._count(route, "queue_full")
 
-    def _ask(self, route: str, arguments: Mapping[str, Any], within_s: float) -> Mapping[str, Any] | None:
+    def _tell_of_write(self) -> None:
+        """Once more, without hurry; for any number of writes that got no answer meanwhile."""
+        with self._lock:
+            self._write_waits = False
+        self._ask(self._queued, WRITE, {"session_id": self._session}, QUEUED_S)
+
+    def _ask(
+        self, daemon: Daemon, route: str, arguments: Mapping[str, Any], within_s: float
+    ) -> Mapping[str, Any] | None:
         """The answer, or None when there was none in time."""
         try:
-            answer = self._daemon.ask(route, arguments, within_s=within_s)
+            answer = daemon.ask(route, arguments, within_s=within_s)
         except Missed as missed:
             self._count(route, missed.why)
             return None
@@ -213,7 +237,7 @@ class MemoryCoreProvider(MemoryProvider):
     def _send_report(self) -> None:
         missed = self.missed()
         try:
-            self._daemon.ask("plugin-report", {"host": "hermes", "missed": missed}, within_s=QUEUED_S)
+            self._queued.ask("plugin-report", {"host": "hermes", "missed": missed}, within_s=QUEUED_S)
         except Missed:
             return
         with self._lock:

@@ -34,6 +34,10 @@ class Host:
         self.manager.initialize_all(session_id=session, platform="cli", agent_context=context)
         return {"name": self.provider.name, "available": self.provider.is_available(), "is": self._kind()}
 
+    def be_patient(self) -> None:
+        """Wait for answers as long as a busy machine takes; how long a turn waits is another question."""
+        self.provider.prefetch_s = self.provider.memory_write_s = 20.0
+
     def system(self) -> str:
         return self.manager.build_system_prompt()
 
