@@ -2,7 +2,8 @@
 
 What came in through admission was judged then, and later ones were judged beside it. What came by another door was not,
 and a text that was changed says something else now. The walk only looks; what follows is done by the steps
-``conflicts`` and ``consolidate``, from what it found. Its cost is that of one look-up in the indexes for each of them.
+``conflicts`` and ``consolidate``, from what it found. Each costs a look-up in the index of words and up to four
+verdicts; the vectors are read once for many of them.
 """
 
 import json
