@@ -20,8 +20,8 @@ from .worker import Worker
 
 NAME = "memorycore-prefetch"
 # Hermes is promised 0.3 s for a prefetch and 0.5 s for a write; the rest is for a thread that wakes up late.
-PREFETCH_S = 0.27
-MEMORY_WRITE_S = 0.48
+PREFETCH_S = 0.25
+MEMORY_WRITE_S = 0.45
 QUEUED_S = 5.0
 WRITE = "memory-write"
 DRAIN_S = 2.0

@@ -42,6 +42,10 @@ NOT_YET = (
 )
 
 
+# Of those, what the plugin for Hermes reads from the environment.
+OF_THE_PLUGIN = frozenset({"MEMORYCORE_INDEX_TOPICS"})
+
+
 @dataclass(frozen=True, slots=True)
 class Origin:
     """Who set a value. ``detail``: the variable, the file, or the rule in a stable word."""

@@ -16,6 +16,7 @@ from memorycore.settings.declared import (
     CONFIG_VARIABLE,
     NOT_YET,
     OF_THE_GROUP,
+    OF_THE_PLUGIN,
     ONLY_TOGETHER,
     OUR_PREFIX,
     TEST_PREFIXES,
@@ -93,7 +94,9 @@ def _settings(
         origins[declared.name] = origin
     _resolve(values, origins, present)
     without_effect = tuple(
-        name for name in NOT_YET if name in present or name.removeprefix(OUR_PREFIX).lower() in in_file
+        name
+        for name in NOT_YET
+        if (name in present and name not in OF_THE_PLUGIN) or name.removeprefix(OUR_PREFIX).lower() in in_file
     )
     without_effect += tuple(alone.values())
     return Settings(**values, config_file=path if in_file else None, origins=origins, without_effect=without_effect)

@@ -106,6 +106,10 @@ def test_names_of_the_predecessor_that_nothing_reads_yet_do_no_harm(home: Path) 
     }
 
 
+def test_what_the_plugin_for_hermes_reads_is_no_mistake_in_the_environment(home: Path) -> None:
+    assert load(home, MEMORYCORE_INDEX_TOPICS="a, b").without_effect == ()
+
+
 @pytest.mark.parametrize(
     "env",
     [
