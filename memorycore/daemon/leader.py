@@ -4,6 +4,7 @@ The lock is the system's: it is free as soon as its holder has ended, in whateve
 since two processes could then hold locks on two files of one name. What stands inside says who leads.
 """
 
+import errno
 import json
 import os
 import socket
@@ -15,7 +16,7 @@ from pathlib import Path
 
 from memorycore import __version__
 from memorycore.daemon import process
-from memorycore.errors import NotAvailable
+from memorycore.errors import NotAvailable, StoreError
 
 LOCK = "daemon.lock"
 START_LOCK = "daemon.start.lock"
@@ -23,6 +24,7 @@ POLL_S = 0.2
 # Windows lets nobody else read the first byte of a file whose lock is held, so what is written begins after it.
 _AFTER_THE_LOCKED_BYTE = 1
 _MOST_BYTES = 4096
+_CANNOT_BE_WRITTEN = frozenset({errno.EROFS, errno.EACCES, errno.EPERM, errno.ENOSPC})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,6 +125,7 @@ def held(path: Path, *, wait_s: float, on_acquired: Callable[[int], None] | None
 
     Raises:
         NotAvailable: The directory knows no locks, as some network folders.
+        StoreError: Nothing can be written there.
     """
     import filelock
 
@@ -140,6 +143,8 @@ def held(path: Path, *, wait_s: float, on_acquired: Callable[[int], None] | None
         except _Replaced:
             continue
         except (OSError, NotImplementedError) as error:
+            if isinstance(error, OSError) and error.errno in _CANNOT_BE_WRITTEN:
+                raise StoreError(path=str(path), why=error.strerror) from error
             raise NotAvailable(what=str(path), why="no_locks_here", detail=str(error)) from error
     try:
         yield got

@@ -1,13 +1,14 @@
 """The lock of the leader, within one process; between processes it is tried with real daemons."""
 
 import json
+import sys
 import threading
 from pathlib import Path
 
 import pytest
 
 from memorycore.daemon import control, leader
-from memorycore.errors import NotAvailable
+from memorycore.errors import NotAvailable, StoreError
 
 
 def test_who_leads_stands_in_the_file_while_it_leads(tmp_path: Path) -> None:
@@ -56,6 +57,12 @@ def test_a_leader_whose_file_is_gone_leads_no_more(tmp_path: Path) -> None:
         assert leader.still_leads(tmp_path, me)
         (tmp_path / leader.LOCK).unlink()
         assert not leader.still_leads(tmp_path, me)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="has no folder in which not even its owner may write")
+def test_a_folder_that_cannot_be_written_is_not_said_to_know_no_locks() -> None:
+    with pytest.raises(StoreError), leader.held(Path("/sys/memorycore.lock"), wait_s=0):
+        pass
 
 
 def test_one_with_the_number_of_another_process_is_dead(tmp_path: Path) -> None:
