@@ -15,6 +15,7 @@ BROAD_IS_FINE_IN = {
     "memorycore/server/sessions.py": "the boundary of a connection",
     "memorycore/background.py": "the job runner",
     "memorycore/embed/service.py": "the job runner of the embedder",
+    "memorycore/daemon/upkeep.py": "the boundary of a step",
 }
 
 
