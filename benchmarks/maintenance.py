@@ -5,8 +5,8 @@
 The store is filled past admission. Of what it judged, which counts as four memories in five, nothing is compared again;
 the rest, which came by another door, is compared with its neighbours. One in fifty says again what another one says,
 one in a hundred is over, as many have had their time in the bin, some miss their search words and some their vector.
-``--unjudged 1`` has all of them compared, as after an import by hand. Vectors come from the test embedder, so no time of
-a model is in the figures.
+``--unjudged 1`` has all of them compared, as after an import by hand. Vectors come from the test embedder, so no time
+of a model is in the figures.
 A second process asks all the while; the store is its own, as a server's would be.
 """
 
@@ -52,7 +52,7 @@ def memories(count: int, unjudged: float, now: datetime) -> Iterator[Memory]:
         said = statement(number if number % 50 else number // 2)
         made = now - timedelta(days=dice.randrange(40, 300))
         over = number % 100 == 1
-        binned = number % 100 == 2  # noqa: PLR2004 one in a hundred
+        binned = number % 100 == 2
         yield Memory(
             id=new_id(), namespace="default", content=said, norm_hash=norm_hash(said), created_at=made, updated_at=made,
             valid_until=now - timedelta(days=3) if over else None, state="trashed" if binned else "active",
@@ -146,7 +146,7 @@ def run_all(core: MemoryCore, count: int) -> tuple[list[dict[str, object]], int]
         }
         table.append({
             "memories": count, "step": name, "CPU s": time.process_time() - cpu,
-            "wall s": time.perf_counter() - wall, "found": ", ".join(f"{key} {value}" for key, value in counted.items()),
+            "wall s": time.perf_counter() - wall, "found": ", ".join(f"{key} {value}" for key, value in counted.items())
         })  # fmt: skip
     return table, log_bytes
 

@@ -83,8 +83,9 @@ def test_one_folder_under_two_names_is_one_folder(tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to(tmp_path / "real")
     words = {"version": "1", "namespace": "default", "settings": "s", "hot_dir": str(tmp_path / "real")}
     found = Endpoint(
-        pid=1, started="", url="", relay=("127.0.0.1", 1), token="", data_dir=str(tmp_path / "real"), **words
-    )
+        pid=1, started="", version="1", url="", relay=("127.0.0.1", 1), token="", data_dir=str(tmp_path / "real"),
+        hot_dir=words["hot_dir"], namespace="default", settings="s",
+    )  # fmt: skip
     wanted = Wanted(**{**words, "data_dir": str(tmp_path / "link")}, toolset="core", language="zh", session="s")
     assert greeting.difference(wanted, found) == ""
     assert greeting.difference({**asdict(wanted), "hot_dir": str(tmp_path)}, found) == "other_hot_dir"
