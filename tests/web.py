@@ -26,8 +26,13 @@ class Service:
 
     def answer(self, route: str, *, token: str | None = None, **arguments: Any) -> dict[str, Any]:
         response = self.ask(route, token=token, **arguments)
-        assert response.status_code == 200, response.text
+        assert response.status_code == 200, f"{response.text} {self.broke()}"
         return response.json()
+
+    def broke(self) -> list[str]:
+        """What the daemon's log says of faults."""
+        log = self.home.data / "daemon.log"
+        return [line for line in log.read_text(encoding="utf-8").splitlines() if " broke " in line]
 
     def get(self, path: str, **headers: str) -> httpx.Response:
         return self.client.get(self.url + path, headers={**self.bearer(), **headers})

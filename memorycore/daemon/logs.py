@@ -31,7 +31,9 @@ class JsonLines(logging.Formatter):
             "logger": record.name,
         }
         if record.name.partition(".")[0] in OUTSPOKEN:
-            line["message"] = record.getMessage().partition("\n")[0]  # uvicorn appends tracebacks to some
+            line["message"], _, rest = record.getMessage().partition("\n")  # uvicorn appends tracebacks to some
+            if rest and record.name.startswith("memorycore"):  # ours hold the way through the code, and no more
+                line["frames"] = [one.strip() for one in rest.splitlines()]
         else:
             line["where"] = f"{record.module}:{record.lineno}"
         line |= getattr(record, "facts", {})

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import importlib
 import threading
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import apsw
 
+from memorycore.embed.processor import settle_threads
 from memorycore.search.rows import Rows
 from memorycore.search.vectors import Matrix
 from memorycore.store.vectors import known_fingerprint
@@ -26,6 +28,9 @@ class LivingIndex:
     """
 
     def __init__(self, db: Database, embedding: EmbeddingService | None, *, namespaces: Sequence[str]) -> None:
+        # Loaded by whoever opens the index, before threads share it: the first questions would all load it at once.
+        settle_threads()
+        importlib.import_module("numpy")
         self._db = db
         self._embedding = embedding
         self._lock = threading.Lock()

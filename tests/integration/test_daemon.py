@@ -199,7 +199,7 @@ def test_a_process_is_known_by_its_number_and_its_birth() -> None:
 SHORT_OF_FILES = """
 import resource, runpy, sys
 resource.setrlimit(resource.RLIMIT_NOFILE, (160, 160))
-sys.argv = ["memorycore", "daemon"]
+sys.argv = ["memorycore", "daemon", "--log-level", "ERROR"]
 runpy.run_module("memorycore", run_name="__main__", alter_sys=True)
 """
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.daemons import wait_for
 from tests.homes import Home
 from tests.web import Service, service
 
@@ -76,7 +77,7 @@ def test_the_question_is_logged_as_a_prefetch_and_no_use_is_noted(daemon: Servic
     stored = daemon.answer("store", content="The projector in room nine needs lamp type K7.")
     daemon.answer("prefetch", query="Which lamp does the projector in room nine need?", session_id="l")
     assert "use_count" not in json.dumps(daemon.answer("inspect", id=stored["id"]))
-    assert daemon.get("/v1/usage").json()["questions"]["count"] >= 1
+    wait_for(lambda: daemon.get("/v1/usage").json()["questions"]["count"] >= 1)
 
 
 def test_a_hint_that_a_file_was_written_types_its_entries_at_once(daemon: Service) -> None:
@@ -120,7 +121,7 @@ def test_a_turn_leaves_no_word_of_the_conversation(daemon: Service) -> None:
     said = "The heron nests behind the disused lighthouse."
     noted = daemon.answer("sync-turn", session_id="t", user_content=said, assistant_content=said)
     assert noted == {"session_id": "t", "stored": 0}
-    assert daemon.get("/v1/status").json()["sessions"] >= 1
+    wait_for(lambda: daemon.get("/v1/status").json()["sessions"] >= 1)
     kept = b"".join(path.read_bytes() for path in daemon.home.data.rglob("*") if path.is_file())
     assert b"heron nests" not in kept
 

@@ -31,8 +31,8 @@ def test_what_cannot_be_read_names_nobody(tmp_path: Path, content: bytes) -> Non
 
 
 def test_a_lock_on_a_file_that_was_replaced_is_none(tmp_path: Path) -> None:
-    """While one waits for the lock, the file is deleted and made anew: what it gets then is no lock at all."""
-    path, got = tmp_path / "lock", threading.Event()
+    """While one waits for the lock, another file takes the place of its own: the lock of the old one is none."""
+    path, other, got = tmp_path / "lock", tmp_path / "other", threading.Event()
     with leader.held(path, wait_s=0) as first:
         assert first
 
@@ -43,10 +43,9 @@ def test_a_lock_on_a_file_that_was_replaced_is_none(tmp_path: Path) -> None:
 
         waiting = threading.Thread(target=wait)
         waiting.start()
-        path.unlink()
-        path.touch(mode=0o600)
-        with leader.held(path, wait_s=0) as another:
+        with leader.held(other, wait_s=0) as another:
             assert another
+            other.replace(path)
             assert not got.wait(0.5)
     waiting.join(20)
     assert got.is_set()
