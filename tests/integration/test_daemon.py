@@ -197,7 +197,8 @@ def test_a_process_is_known_by_its_number_and_its_birth() -> None:
 
 
 SHORT_OF_FILES = """
-import resource, runpy, sys
+import os, resource, runpy, sys
+sys.stderr = open(os.devnull, "w", encoding="utf-8")  # nobody reads the pipe, and what is said of so many fills it
 resource.setrlimit(resource.RLIMIT_NOFILE, (160, 160))
 sys.argv = ["memorycore", "daemon", "--log-level", "ERROR"]
 runpy.run_module("memorycore", run_name="__main__", alter_sys=True)
