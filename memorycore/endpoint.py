@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 FILE = "daemon.json"
+LOCK = "daemon.lock"  # who holds it leads, and is named in it
 _MOST_BYTES = 64 * 1024
 _WISHES = ("asked_port", "idle_exit_s")
 

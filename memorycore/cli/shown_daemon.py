@@ -25,8 +25,9 @@ def steps_of(shell: "Shell") -> list[dict[str, Any]]:
         return []
     with MemoryCore(shell.settings.core_options(), long_lived=False) as core:  # without its model
         return [
-            {"step": one.step, "last": _iso(one.last), "outcome": one.outcome, "next": _iso(one.next)}
+            {"step": one["step"], **{name: one.get(name) for name in ("last", "outcome", "next")}}
             for one in outlook(core)
+            if "last" in one or "next" in one
         ]
 
 
@@ -87,15 +88,10 @@ def _row(shell: "Shell", one: "Mapping[str, Any]") -> list[Text]:
 def differences(ours: "Settings", where: "Endpoint") -> list[str]:
     """In what a running daemon is not the one that these settings would start."""
     from memorycore import __version__
+    from memorycore.relay import greeting
 
-    found = [
-        ("version", where.version != __version__),
-        ("hot_dir", Path(where.hot_dir).resolve() != ours.hot_dir.resolve()),
-        ("namespace", where.namespace != ours.namespace),
-        ("settings", where.settings != ours.fingerprint()),
-    ]
-    return [name for name, differs in found if differs]
-
-
-def _iso(moment: Any) -> str | None:
-    return None if moment is None else moment.isoformat(timespec="seconds")
+    words = {
+        "version": __version__, "data_dir": str(ours.data_dir), "hot_dir": str(ours.hot_dir),
+        "namespace": ours.namespace, "settings": ours.fingerprint(),
+    }  # fmt: skip
+    return list(greeting.differing(words, where))

@@ -72,7 +72,7 @@ def schedule(rooms: Rooms, now: datetime) -> list[answers_upkeep.Scheduled]:
     due = maintenance.due(known, care, now)
     told: list[answers_upkeep.Scheduled] = []
     for name, spec in STEPS.items():
-        pace = care.every.get(name, spec.every)
+        pace = maintenance.every(spec, care)
         every = care.cron.get(name) or ("off" if pace is None else in_words(pace))
         one: answers_upkeep.Scheduled = {"step": name, "every": every, "light": spec.light, "due": name in due}
         ran = known.get(name)
@@ -82,7 +82,7 @@ def schedule(rooms: Rooms, now: datetime) -> list[answers_upkeep.Scheduled]:
             one["held_by"] = ran.held_by
         if name in due:
             one["next"] = format_time(now) or ""
-        elif ran is not None and pace is not None and name not in care.cron and (soon := format_time(ran.next_due)):
+        elif ran is not None and pace is not None and (soon := format_time(ran.next_due)):
             one["next"] = soon
         told.append(one)
     return told

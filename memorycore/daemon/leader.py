@@ -16,9 +16,9 @@ from pathlib import Path
 
 from memorycore import __version__
 from memorycore.daemon import process
+from memorycore.endpoint import LOCK
 from memorycore.errors import NotAvailable, StoreError
 
-LOCK = "daemon.lock"
 START_LOCK = "daemon.start.lock"
 POLL_S = 0.2
 # Windows lets nobody else read the first byte of a file whose lock is held, so what is written begins after it.

@@ -6,11 +6,13 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from memorycore import metrics
+from memorycore.domain.memory import format_time
 from memorycore.errors import MemoryCoreError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from memorycore.answers_upkeep import Scheduled
     from memorycore.core import MemoryCore
     from memorycore.server.desk import Desk
 
@@ -45,10 +47,6 @@ class Upkeep:
                 done = core.maintain([step], owner=self.owner, time_box_s=TIME_BOX_S)
         except MemoryCoreError as error:
             self._in_trouble(error.code)
-            return
-        except Exception:  # noqa: BLE001 the boundary of a step: a fault in one starves none of those that come after it
-            metrics.add("memorycore_steps_total", step=step, outcome="failed")
-            _log.error("step %s broke", step, exc_info=True)
             return
         for one in done["steps"]:
             metrics.add("memorycore_steps_total", step=step, outcome=str(one["outcome"]))
@@ -94,34 +92,18 @@ class Everywhere:
         return [self.own, *self._known.values()]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Outlook:
-    """One step: when it last began and how that ended, and when it is next due; None: never by itself, or never yet."""
-
-    step: str
-    last: datetime | None
-    outcome: str
-    next: datetime | None
-
-
-def outlook(core: "MemoryCore") -> list[Outlook]:
-    """Every step that runs by itself, in the order in which they run."""
+def outlook(core: "MemoryCore") -> list["Scheduled"]:
+    """``core.schedule()`` with the next run of those steps that have a time of the day, which only the daemon keeps."""
     from memorycore.daemon.schedule import next_at
-    from memorycore.govern.maintenance import every
-    from memorycore.govern.steps.table import STEPS
 
-    options, runs, now = core.options.maintenance, core.step_runs(), core.rooms.clock()
-    found: list[Outlook] = []
-    for step, spec in STEPS.items():
-        pace, run = every(spec, options), runs.get(step)
-        rhythm = options.cron.get(step)
-        last = None if run is None else run.started_at
-        due = next_at(step, rhythm, last, now) if rhythm else None
-        if pace is not None:
-            due = now if run is None or run.next_due is None else run.next_due
-        if due is not None or last is not None:
-            found.append(Outlook(step=step, last=last, outcome="" if run is None else run.outcome, next=due))
-    return found
+    cron, runs, now = core.options.maintenance.cron, core.step_runs(), core.rooms.clock()
+    told = core.schedule()
+    for one in told:
+        if rhythm := cron.get(one["step"]):
+            run = runs.get(one["step"])
+            if due := next_at(one["step"], rhythm, None if run is None else run.started_at, now):
+                one["next"] = format_time(due) or ""
+    return told
 
 
 def is_light(step: str) -> bool:

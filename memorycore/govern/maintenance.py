@@ -2,6 +2,7 @@
 
 import logging
 import time
+import traceback
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -15,6 +16,7 @@ from memorycore.store.step_runs import WHOLE_STORE, Lease, StepRun
 
 _log = logging.getLogger(__name__)
 AFTER_FAILURE = timedelta(minutes=10)
+FAULT = "fault"  # what nobody expected, as an error code of a step
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,6 +107,10 @@ def _run_one(db: Database, step: Step, spec: StepSpec, order: Order, place: tupl
         if isinstance(error, Conflict) and error.facts.get("why") == step_runs.LOST:
             outcome = "lost"
         _log.warning("step %s %s: %s", spec.name, outcome, error.code)
+    except Exception as error:  # noqa: BLE001 the job runner: a fault in one step starves none of those that come after it
+        found, outcome = {"error": FAULT}, "failed"
+        frames = "".join(traceback.format_tb(error.__traceback__))  # not its own text, which may quote a memory
+        _log.error("step %s broke with %s\n%s", spec.name, type(error).__name__, frames)
     if work.lease is not None and outcome in {"done", "partial", "failed"}:
         _end(db, work.lease, spec, order, work, outcome, found)
     work.report(1, 1)

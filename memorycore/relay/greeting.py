@@ -8,7 +8,7 @@ import hashlib
 import hmac
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, cast
 
@@ -42,16 +42,20 @@ class Wanted:
     session: str
 
 
-def difference(wanted: Wanted | Mapping[str, Any], found: Endpoint) -> str:
-    """The first thing in which a daemon is not the wanted one, as a code of ``messages``; empty if it is."""
-    words = asdict(wanted) if isinstance(wanted, Wanted) else wanted
+def differing(words: Mapping[str, Any], found: Endpoint) -> Iterator[str]:
+    """In which of ``WORDS`` a daemon is not the wanted one."""
     for name in WORDS:
         one, other = words.get(name), getattr(found, name)
         if name.endswith("_dir") and isinstance(one, str):
             one, other = os.path.realpath(one), os.path.realpath(other)
         if one != other:
-            return f"other_{name}"
-    return ""
+            yield name
+
+
+def difference(wanted: Wanted | Mapping[str, Any], found: Endpoint) -> str:
+    """The first thing in which a daemon is not the wanted one, as a code of ``messages``; empty if it is."""
+    words = asdict(wanted) if isinstance(wanted, Wanted) else wanted
+    return next((f"other_{name}" for name in differing(words, found)), "")
 
 
 def hello(wanted: Wanted, token: str, nonce: str) -> bytes:

@@ -4,7 +4,7 @@ import os
 import socket
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import BinaryIO, Protocol, cast
 
@@ -15,7 +15,6 @@ from memorycore.relay.ending import END_WITHIN_S
 from memorycore.relay.greeting import Wanted
 
 CONNECT_WITHIN_S = 1.0
-LOCK = "daemon.lock"
 _CHUNK = 64 * 1024
 
 
@@ -96,7 +95,7 @@ def is_coming(data_dir: str) -> bool:
     if sys.platform == "win32":
         return False
     try:
-        with (Path(data_dir) / LOCK).open("rb") as file:
+        with (Path(data_dir) / endpoint.LOCK).open("rb") as file:
             pid: object = greeting.read(file.read(greeting.MOST_BYTES)).get("pid")
         if not isinstance(pid, int) or pid <= 0:
             return False
@@ -116,18 +115,16 @@ class DaemonLink:
             OSError: Nobody listens, or whoever does cannot show the token.
             Refused: The daemon serves other clients than this one.
         """
-        self._socket = (
-            socket.socket()
-        )  # looking the address up, as create_connection does, takes longer than connecting
-        try:
+        # Looking the address up, as create_connection does, takes longer than connecting.
+        self._socket = socket.socket()
+        with ExitStack() as unless_greeted:
+            unless_greeted.callback(self._socket.close)
             self._socket.settimeout(CONNECT_WITHIN_S)
             self._socket.connect(found.relay)
             self._socket.settimeout(greeting.WITHIN_S)
             self.lines = lines_of(self._socket.recv)
             self._greet(wanted, found)
-        except BaseException:
-            self._socket.close()
-            raise
+            unless_greeted.pop_all()
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._socket.settimeout(None)
 

@@ -12,10 +12,9 @@ from tests.arch.source import PACKAGE, ROOT, calls_of, name_of, python_files, tr
 DATA_FILES = sorted(PACKAGE.rglob("*.toml"))
 BROAD_IS_FINE_IN = {
     "memorycore/server/boundary.py": "the tool boundary",
-    "memorycore/server/sessions.py": "the boundary of a connection",
-    "memorycore/background.py": "the job runner",
+    "memorycore/server/sessions.py": "the request boundary of a local connection",
     "memorycore/embed/service.py": "the job runner of the embedder",
-    "memorycore/daemon/upkeep.py": "the boundary of a step",
+    "memorycore/govern/maintenance.py": "the job runner of maintenance",
 }
 
 

@@ -4,7 +4,7 @@ import logging
 from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -57,7 +57,12 @@ def test_a_step_that_breaks_keeps_no_other_from_its_turn(tmp_path: Path, caplog:
             progress.put(c, core.options.namespace, capacity.PASS, "no pass at all", core.rooms.clock())
         upkeep.look(True)  # noqa: FBT003
         assert ran(upkeep) >= {step for step, spec in STEPS.items() if spec.light}
-    assert [record.message for record in caplog.records if record.levelno >= logging.ERROR] == ["step capacity broke"]
+        with upkeep.desk.core() as core:
+            broken = core.step_runs()["capacity"]
+    assert (broken.outcome, broken.held_by, broken.result) == ("failed", "", {"error": "fault"})
+    (said,) = [record.message for record in caplog.records if record.levelno >= logging.ERROR]
+    assert said.startswith("step capacity broke with ")
+    assert "no pass at all" not in said
 
 
 def test_a_new_leader_runs_what_is_due_once_and_nothing_else(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
@@ -82,10 +87,11 @@ def test_steps_that_are_off_stay_off_and_those_with_a_time_of_the_day_wait_for_i
         assert not ran(upkeep) & {"dedup", "purge"}
         upkeep.run("purge")
         with upkeep.desk.core() as core:
-            ahead = {one.step: one for one in outlook(core)}
-    assert "dedup" not in ahead
-    assert ahead["expire"].next == clock.now + timedelta(hours=3)
-    assert f"{ahead['purge'].next:%a %H:%M}" == "Sun 04:30"
+            ahead = {one["step"]: one for one in outlook(core)}
+    assert not {"last", "next"} & ahead["dedup"].keys()
+    assert ahead["dedup"]["every"] == "off"
+    assert datetime.fromisoformat(ahead["expire"].get("next", "")) == clock.now + timedelta(hours=3)
+    assert f"{datetime.fromisoformat(ahead['purge'].get('next', '')):%a %H:%M}" == "Sun 04:30"
 
 
 def test_a_store_that_cannot_be_used_is_a_trouble_said_once(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
