@@ -83,7 +83,7 @@ class CapacityState(TypedDict):
 
 
 class Upkeep(TypedDict):
-    """``jobs`` by kind; ``failed`` and ``running``: steps by name."""
+    """``jobs`` by kind; ``failed`` and ``running``: steps by name; ``untended_since``: no step has run for a day."""
 
     jobs: dict[str, JobCount]
     failed: list[str]
@@ -91,3 +91,4 @@ class Upkeep(TypedDict):
     capacity: CapacityState
     last: NotRequired[StepAt]
     next: NotRequired[StepAt]
+    untended_since: NotRequired[str]

@@ -164,10 +164,10 @@ def test_the_file_system_is_that_of_the_nearest_mount(folder: str, kind: str) ->
         "tmpfs /mnt/share/my tmpfs rw 0 0\n"
     )
     assert file_system_of(Path(folder), table) == kind
-    assert (kind in UNSUITABLE) == (kind != "ext4")
+    assert (kind in UNSUITABLE) == (kind != "ext4")  # IL-214
 
 
-def test_a_console_that_cannot_show_a_sign_does_not_end_the_command(mc: CommandLine) -> None:
+def test_a_console_that_cannot_show_a_sign_does_not_end_the_command(mc: CommandLine) -> None:  # IL-211
     mc("store", "-", stdin="😀 一条规则：请一直用“中文”回答")
     for encoding, command in (("gbk", "doctor"), ("gbk", "audit"), ("cp1252", "audit"), ("ascii", "status")):
         ran = mc.process(command, PYTHONIOENCODING=encoding, MEMORYCORE_LANG="zh")

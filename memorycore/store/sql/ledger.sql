@@ -29,3 +29,6 @@ ORDER BY seq DESC LIMIT :limit;
 
 -- name: mark_undone
 UPDATE event SET undone_by = :undone_by WHERE seq = :seq AND namespace = :namespace;
+
+-- name: first_event
+SELECT at FROM event WHERE namespace = :namespace ORDER BY seq LIMIT 1;
