@@ -16,6 +16,7 @@ from typing import Any
 from agent.memory_provider import MemoryProvider
 
 from .client import Daemon, Missed, place, start
+from .refused import refusals
 from .worker import Worker
 
 NAME = "memorycore-prefetch"
@@ -55,6 +56,8 @@ class MemoryCoreProvider(MemoryProvider):
         self._silent = False
         self._block = ""
         self._given: dict[str, list[str]] = {}
+        self._given_chars = Counter[str]()
+        self._ended = ""
         self._worker = Worker()
         self._missed = Counter[str]()
         self._lock = threading.Lock()
@@ -89,13 +92,21 @@ class MemoryCoreProvider(MemoryProvider):
         if self._silent or not str(query or "").strip():
             return ""
         session = str(session_id or self._session)
+        self._ended = ""
         given = self._given.setdefault(session, [])
-        asked = {"query": str(query)[:LONGEST_QUERY], "session_id": session, "given": given[-MOST_GIVEN:]}
+        asked = {
+            "query": str(query)[:LONGEST_QUERY],
+            "session_id": session,
+            "given": given[-MOST_GIVEN:],
+            "given_chars": self._given_chars[session],
+        }
         answer = self._ask(self._asked, "prefetch", asked, self.prefetch_s)
         if answer is None:
             return ""
         given += [str(item["id"]) for item in answer.get("items", [])]
-        return self._shown(str(answer.get("text") or ""))
+        text = self._shown(str(answer.get("text") or ""))
+        self._given_chars[session] += len(text)
+        return text
 
     def queue_prefetch(self, query: str, *, session_id: str = "", **kwargs: Any) -> None:
         """Nothing: a question is answered when it is asked."""
@@ -103,8 +114,12 @@ class MemoryCoreProvider(MemoryProvider):
     def sync_turn(
         self, user_content: str = "", assistant_content: str = "", *, session_id: str = "", **kwargs: Any
     ) -> None:
-        """A turn is over. Nothing that was said leaves Hermes."""
-        self._tell("sync-turn", session_id=str(session_id or self._session))
+        """A turn is over. Nothing that was said leaves Hermes, only how often its memory tool found no room."""
+        if refused := refusals(kwargs.get("messages")):
+            self._count(WRITE, "full", refused)
+        session = str(session_id or self._session)
+        if session != self._ended:  # Hermes may say that a session is over before it says so of its last turn
+            self._tell("sync-turn", session_id=session)
 
     def on_turn_start(self, turn_number: int = 0, message: str = "", **kwargs: Any) -> None:
         """Nothing."""
@@ -130,6 +145,7 @@ class MemoryCoreProvider(MemoryProvider):
 
     def on_session_end(self, messages: Any = None, **kwargs: Any) -> None:
         """What stayed in the files for the sake of this session may leave them."""
+        self._ended = self._session
         self._tell("session-end", session_id=self._session)
 
     def on_session_switch(self, new_session_id: str = "", *, rewound: bool = False, **kwargs: Any) -> None:
@@ -137,6 +153,7 @@ class MemoryCoreProvider(MemoryProvider):
         if rewound or kwargs.get("reason") == COMPRESSION:
             for session in {self._session, str(new_session_id or "")}:
                 self._given.pop(session, None)
+                self._given_chars.pop(session, None)
                 self._tell("session-end", session_id=session, reason=COMPRESSION)
         self._session = str(new_session_id or self._session)
 

@@ -252,6 +252,7 @@ class Settings:
     prefetch_enabled: bool = setting(True, "MEMORYCORE_PREFETCH_ENABLED", read=yes_or_no)  # noqa: FBT003 a default
     prefetch_results: int = setting(5, "MEMORYCORE_PREFETCH_RESULTS", read=whole(1, 20))
     prefetch_chars: int = setting(1_500, "MEMORYCORE_PREFETCH_CHARS", read=whole(100, 100_000))
+    prefetch_session_chars: int = setting(12_000, "MEMORYCORE_PREFETCH_SESSION_CHARS", read=whole(100, 10_000_000))
 
     config_file: Path | None = None
     origins: Mapping[str, Origin] = field(default_factory=dict[str, Origin])

@@ -42,6 +42,7 @@ class Prefetch(asks.Ask):
         default_factory=list[str],
         description="Ids that reached the session. Where it is sent, what is answered counts only once it is in it",
     )
+    given_chars: int = Field(0, ge=0, description="Characters of what reached the session; goes with `given`")
 
 
 class MemoryWrite(asks.Ask):
@@ -106,16 +107,19 @@ def _prefetch_with(settings: "Settings", given: Given) -> Any:
         if not settings.prefetch_enabled:
             return {"text": "", "items": [], "left_out": {}, "took_ms": 0.0}
         namespace = core.options.namespace
-        given.add(namespace, ask.session_id, ask.given)
+        given.claimed(namespace, ask.session_id, ask.given, ask.given_chars)
+        left = settings.prefetch_session_chars - given.chars(namespace, ask.session_id)
         answer = core.prefetch(
             ask.query,
             session_id=ask.session_id,
             given=given.to(namespace, ask.session_id),
             most=settings.prefetch_results,
-            most_chars=settings.prefetch_chars,
+            most_chars=max(0, min(settings.prefetch_chars, left)),
         )
-        if "given" not in ask.model_fields_set:  # else an answer that came too late would count as given
-            given.add(namespace, ask.session_id, (item["id"] for item in answer["items"]))
+        # What a host says of itself counts: an answer that comes too late would else count as given.
+        ids = () if "given" in ask.model_fields_set else [item["id"] for item in answer["items"]]
+        chars = 0 if "given_chars" in ask.model_fields_set else len(answer["text"])
+        given.add(namespace, ask.session_id, ids, chars)
         for outcome, count in {"offered": len(answer["items"]), **answer["left_out"]}.items():
             metrics.add("memorycore_prefetch_memories_total", count, outcome=outcome)
         return cast("Answer", answer)
