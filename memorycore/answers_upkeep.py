@@ -75,7 +75,7 @@ class StepAt(TypedDict):
 
 
 class CapacityState(TypedDict):
-    """``healthy``: large, and the last pass found hardly anything to tidy. ``queued``: a pass is under way."""
+    """``healthy``: not large, or the last pass found hardly anything to tidy. ``queued``: a pass is under way."""
 
     level: Literal["normal", "soft", "hard"]
     healthy: bool

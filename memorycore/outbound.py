@@ -66,12 +66,56 @@ def open_client(address: Address, key: str) -> httpx.Client:
     )
 
 
-@contextmanager
-def cut_after(seconds: float, cut: Callable[[], None]) -> Generator[None]:
-    """Call ``cut`` from another thread if the block takes longer.
+class Line:
+    """The connections to one service, opened when first asked for; usable from several threads.
 
-    httpx limits each read only: a service that sends the head of its answer letter by letter would never meet that.
+    A service that keeps a call waiting for too long loses all of them, and the next call makes new ones.
     """
+
+    def __init__(self, address: Address, key: str) -> None:
+        self._address, self._key = address, key
+        self._lock = threading.Lock()
+        self._client: httpx.Client | None = None
+        self._closed = False
+
+    @contextmanager
+    def within(self, seconds: float) -> Generator[httpx.Client]:
+        """A client for one exchange, head and body together; past that time it is closed, which ends the exchange.
+
+        httpx limits each read only: a service that sends the head of its answer letter by letter would never meet that.
+
+        Raises:
+            RuntimeError: The line was closed; so httpx says it of its client.
+        """
+        client = self._open()
+        with _cut_after(seconds, lambda: self._drop(client)):
+            yield client
+
+    def close(self) -> None:
+        with self._lock:
+            self._closed = True
+            client, self._client = self._client, None
+        if client:
+            client.close()
+
+    def _open(self) -> httpx.Client:
+        with self._lock:
+            if self._closed:
+                raise RuntimeError("closed")
+            if self._client is None:
+                self._client = open_client(self._address, self._key)
+            return self._client
+
+    def _drop(self, client: httpx.Client) -> None:
+        with self._lock:
+            if self._client is client:
+                self._client = None
+        client.close()
+
+
+@contextmanager
+def _cut_after(seconds: float, cut: Callable[[], None]) -> Generator[None]:
+    """Call ``cut`` from another thread if the block takes longer."""
     timer = threading.Timer(max(seconds, 0.0) + GRACE_S, cut)
     timer.daemon = True
     timer.start()

@@ -1,9 +1,10 @@
 """A small HTTP service on the loopback that answers JSON to JSON, for tests of what we ask foreign services."""
 
 import json
+import socket
 import threading
 from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -70,3 +71,35 @@ def serving(served: Served, *, port: int = 0) -> Generator[None]:
         server.shutdown()
         server.server_close()
         thread.join()
+
+
+@contextmanager
+def dripping(begin: bytes, drop: bytes) -> Generator[str]:
+    """A service that takes any request, answers ``begin``, and then ``drop`` after ``drop`` without end; its address.
+
+    With ``HEAD_ONLY`` not even the head of its answer comes to its end.
+    """
+    over = threading.Event()
+
+    def serve(client: socket.socket) -> None:
+        with suppress(OSError), client:
+            client.recv(65_536)
+            client.sendall(begin)
+            while not over.wait(0.05):
+                client.sendall(drop)
+
+    def listen(at: socket.socket) -> None:
+        with suppress(OSError):
+            while not over.is_set():
+                threading.Thread(target=serve, args=(at.accept()[0],), daemon=True).start()
+
+    with socket.create_server(("127.0.0.1", 0)) as at:
+        threading.Thread(target=listen, args=(at,), daemon=True).start()
+        try:
+            yield f"http://127.0.0.1:{at.getsockname()[1]}"
+        finally:
+            over.set()
+
+
+HEAD_ONLY = (b"HTTP/1.1 200 OK\r\nX-Slow: ", b"a")
+BODY_TOO = (b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 100000\r\n\r\n", b" ")

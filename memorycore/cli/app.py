@@ -14,6 +14,7 @@ from memorycore.cli import (
     cold,
     daemon,
     forgetting,
+    help_page,
     hermes,
     judge,
     maintain,
@@ -85,6 +86,7 @@ def _daemon(language: Language) -> typer.Typer:
 def _explain(command: Any, code: str, language: Language) -> None:
     """Put the texts of one language into a command, its parameters and those below it."""
     command.help = messages.text(f"help.{code}", language)
+    command.format_help = lambda context, _: help_page.show(command, context, language)
     _translate_help_option(command, language)
     for parameter in command.params:
         option = parameter.param_type_name == "option"

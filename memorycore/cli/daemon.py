@@ -96,6 +96,7 @@ def install(*, only_print: OnlyPrint = False, json: Json = False) -> None:
     shell = Shell(as_json=json)
     wanted = _plan(shell, "install")
     if only_print:
+        _only_shown(shell)
         return
     control.stop(shell.settings.data_dir)
     units.install(wanted)
@@ -109,6 +110,7 @@ def uninstall(*, only_print: OnlyPrint = False, json: Json = False) -> None:
     shell = Shell(as_json=json)
     wanted = _plan(shell, "uninstall")
     if only_print:
+        _only_shown(shell)
         return
     was_there = units.uninstall(wanted)
     control.stop(shell.settings.data_dir)
@@ -130,11 +132,16 @@ def _plan(shell: Shell, what: str) -> "Plan":
     shell.out.print(shell.word(f"daemon.plan_{what}", file=wanted.file))
     if what == "install":
         sys.stdout.write(f"\n{wanted.content}\n")
-    for command in commands:
-        sys.stdout.write(f"  {shlex.join(command)}\n")
+        shell.out.print(shell.word("daemon.plan_commands"))
+    sys.stdout.write("\n" + "".join(f"  {shlex.join(command)}\n" for command in commands) + "\n")
     if wanted.left_out:
         shell.err.print(shell.word("daemon.left_out", names=", ".join(wanted.left_out)), style="yellow")
     return wanted
+
+
+def _only_shown(shell: Shell) -> None:
+    if not shell.as_json:
+        shell.out.print(shell.word("daemon.plan_only"))
 
 
 def _done(shell: Shell, how: str) -> None:

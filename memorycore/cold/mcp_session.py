@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import urljoin, urlsplit
 
 from memorycore.errors import RemoteRefused, RemoteUnreachable
-from memorycore.outbound import CONNECT_LIMIT_S, Address, cut_after, open_client, read_address, seconds_to_wait
+from memorycore.outbound import CONNECT_LIMIT_S, Address, Line, read_address, seconds_to_wait
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator, Mapping
@@ -49,7 +49,7 @@ class McpSession:
         self.timeout_s = timeout_s
         self._url, self._key = url, key
         self._address: Address | None = None
-        self._client: httpx.Client | None = None
+        self._line: Line | None = None
         self._lock = threading.Lock()
         self._numbers = itertools.count(1)
         self._session = ""
@@ -98,8 +98,8 @@ class McpSession:
 
     def close(self) -> None:
         self._closed = True
-        if self._client:
-            self._client.close()
+        if self._line:
+            self._line.close()
 
     @contextmanager
     def _turn(self, limit_s: float) -> Generator[None]:
@@ -165,9 +165,9 @@ class McpSession:
         limit_s = ends_at - time.monotonic()
         if limit_s <= 0:
             raise self._failure("timeout")
-        client, url = self._open()
+        line, url = self._open()
         try:
-            with cut_after(limit_s, lambda: self._drop(client)):
+            with line.within(limit_s) as client:
                 return self._exchange(client, url, message, ends_at, number)
         except (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout) as error:
             raise self._failure("unreachable") from error
@@ -261,7 +261,7 @@ class McpSession:
                 raise self._failure("timeout", sent=True)
             yield piece
 
-    def _open(self) -> tuple[httpx.Client, str]:
+    def _open(self) -> tuple[Line, str]:
         if self._closed:
             raise self._failure("closed")
         if self._address is None:
@@ -269,15 +269,9 @@ class McpSession:
                 self._address = read_address(self._url)
             except ValueError as error:
                 raise RemoteUnreachable(why="bad_remote_url") from error
-        if self._client is None:
-            self._client = open_client(self._address, self._key)
-        return self._client, self._address.url
-
-    def _drop(self, client: httpx.Client) -> None:
-        """Give up all connections to a service that keeps us waiting; the next call makes new ones."""
-        if self._client is client:
-            self._client = None
-        client.close()
+        if self._line is None:
+            self._line = Line(self._address, self._key)
+        return self._line, self._address.url
 
     def _failure(self, why: str, *, sent: bool = False, **facts: object) -> RemoteUnreachable:
         return RemoteUnreachable(host=self.host, why=why, sent=sent, **facts)

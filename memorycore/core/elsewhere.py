@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Unpack, cast
 
-from memorycore import answers, intake, messages
+from memorycore import answers, answers_story, intake, messages
 from memorycore.cold.contract import ColdHit
-from memorycore.core import change
+from memorycore.core import change, look
 from memorycore.core.remote import PREFIX, Remote, told
 from memorycore.core.rooms import Rooms
 from memorycore.domain.memory import Draft, Memory
 from memorycore.domain.text import norm_hash, sanitise
-from memorycore.errors import InvalidInput, NotFound, RemoteRefused
+from memorycore.errors import InvalidInput, NotAvailable, NotFound, RemoteRefused
 from memorycore.lifecycle import rows
 from memorycore.store import remote
 from memorycore.store.memories import to_ms
@@ -40,7 +40,7 @@ class Record:
         return self.shown is not None and not self.shown.cut
 
 
-def look(rooms: Rooms, given: str) -> Record:
+def look_up(rooms: Rooms, given: str) -> Record:
     """Find out what ``remote:<id>`` means.
 
     Raises:
@@ -49,7 +49,7 @@ def look(rooms: Rooms, given: str) -> Record:
     """
     external = given.removeprefix(PREFIX)
     if rooms.remote is None or not external:
-        raise NotFound(id=given)
+        raise NotFound(id=given, why=None if rooms.remote else "no_service_in_use")
     with rooms.db.read() as c:
         known = remote.ours(c, rooms.remote.post.name, [external])
     if external in known:
@@ -62,6 +62,32 @@ def look(rooms: Rooms, given: str) -> Record:
         return Record(service=rooms.remote, external=external)
 
 
+def inspect(rooms: Rooms, given: str) -> answers_story.Story:
+    """What the service shows of a record, behind the gates: it has no history here.
+
+    Raises:
+        NotFound: No service is in use, or it has no such memory.
+        NotAvailable: The service shows no record by its id.
+        RemoteUnreachable: It cannot be asked now.
+    """
+    found = look_up(rooms, given)
+    if found.memory_id:
+        return look.inspect(rooms, found.memory_id)
+    if found.shown is None:
+        raise NotAvailable(what=given, why="not_shown_alone")
+    kept = intake.as_kept(sanitise(found.shown.content).strip(), rooms.options.gates)
+    fields: dict[str, object] = {"kept_at": found.service.store.host}
+    if kept.untrusted:
+        fields["untrusted"] = True
+    if found.shown.cut:
+        fields["cut"] = True
+    return {
+        "id": given, "content": kept.content, "state": "active", "residence": "cold", "tier": "cold", "fields": fields,
+        "links": [], "revisions": [], "events": [], "vector": "", "refs": [],
+        "note": messages.text("note.of_others", rooms.options.language, id=given, host=found.service.store.host),
+    }  # fmt: skip
+
+
 def update(
     rooms: Rooms, given: str, *, actor: str, dry_run: bool = False, **changes: Unpack[change.Changes]
 ) -> answers.Changed:
@@ -70,7 +96,7 @@ def update(
     Raises:
         InvalidInput: Something else than the text was to be changed, or the text may not be kept.
     """
-    found = look(rooms, given)
+    found = look_up(rooms, given)
     if found.memory_id:
         return told(rooms, change.update(rooms, found.memory_id, actor=actor, dry_run=dry_run, **changes))
     content = Draft(content=_only_text(change.behind_gates(rooms, changes))).content
@@ -86,7 +112,7 @@ def update(
 
 def forget(rooms: Rooms, given: str, *, actor: str, dry_run: bool = False) -> answers.Changed:
     """Forget a record: into our bin where its text can be read, else for good."""
-    found = look(rooms, given)
+    found = look_up(rooms, given)
     if found.memory_id:
         return told(rooms, change.forget(rooms, found.memory_id, actor=actor, dry_run=dry_run))
     answer: answers.Changed = {"status": "trashed", "id": given, "tier": "bin" if found.is_readable else "none"}
@@ -115,7 +141,7 @@ def for_erasure(rooms: Rooms, given: str, *, actor: str, dry_run: bool) -> str:
     """
     if not given.startswith(PREFIX):
         return given
-    found = look(rooms, given)
+    found = look_up(rooms, given)
     if found.memory_id:
         return found.memory_id
     if dry_run or not found.is_readable:

@@ -233,9 +233,9 @@ class MemoryCore:
         """
         return turns.prefetch(self.rooms, query, session_id=session_id, given=given, most=most, most_chars=most_chars)
 
-    def host_wrote(self) -> answers_turn.Noticed:
+    def host_wrote(self, session_id: str = "") -> answers_turn.Noticed:
         """A host says that it wrote a hot file: look at both now, and make room above the soft mark."""
-        return turns.host_wrote(self.rooms)
+        return turns.host_wrote(self.rooms, session_id)
 
     def turn_done(self, session_id: str) -> answers_turn.Noted:
         """A session is at work. No word of its conversation is kept."""
@@ -360,11 +360,14 @@ class MemoryCore:
         return remote.told_of_undo(self.rooms, done)
 
     def inspect(self, memory_id: str) -> answers_story.Story:
-        """Everything about one memory: fields, earlier texts, events, vector.
+        """Everything about one memory: fields, earlier texts, events, vector; of ``remote:<id>`` what is shown of it.
 
         Raises:
             NotFound: No memory has this id.
+            NotAvailable: The service elsewhere shows no record by its id.
         """
+        if memory_id.startswith(remote.PREFIX):
+            return elsewhere.inspect(self.rooms, memory_id)
         return look.inspect(self.rooms, memory_id)
 
     def review(self) -> answers.Review:

@@ -18,7 +18,7 @@ from memorycore.embed.parts import estimate_tokens
 from memorycore.embed.prefixes import prefixes_for
 from memorycore.embed.vectors import unit_rows
 from memorycore.errors import EmbeddingError
-from memorycore.outbound import CONNECT_LIMIT_S, Address, open_client, read_address, seconds_to_wait
+from memorycore.outbound import CONNECT_LIMIT_S, Address, Line, read_address, seconds_to_wait
 
 if TYPE_CHECKING:
     import threading
@@ -54,7 +54,7 @@ class Endpoint:
         self._prefixes = prefixes_for(choice.model, query=choice.query_prefix, passage=choice.passage_prefix)
         self._send_dimensions = choice.dimensions is not None
         self._stopping = stopping
-        self._client = open_client(address, choice.key)
+        self._line = Line(address, choice.key)
 
     def open(self) -> None:
         """Ask for one vector, which fixes the width and with it the fingerprint.
@@ -81,7 +81,7 @@ class Endpoint:
         return estimate_tokens(text)
 
     def close(self) -> None:
-        self._client.close()
+        self._line.close()
 
     def _ask(self, texts: list[str], *, limit_s: float) -> Vectors:
         """Post until there is an answer, a failure that waiting cannot mend, or no time left."""
@@ -126,19 +126,28 @@ class Endpoint:
             body["encoding_format"] = "float"
         if dimensions:
             body["dimensions"] = self._choice.dimensions
-        left_s = max(deadline - time.monotonic(), 0.01)
-        timeout = httpx.Timeout(left_s, connect=min(left_s, CONNECT_LIMIT_S))
         try:
             try:
-                return self._client.post(self._url, json=body, timeout=timeout)
+                return self._exchange(body, deadline)
             except (httpx.RemoteProtocolError, httpx.ReadError, httpx.WriteError):
+                if time.monotonic() > deadline:
+                    raise
                 # The server closed a kept connection while we wrote: not its fault, not ours.
-                return self._client.post(self._url, json=body, timeout=timeout)
+                return self._exchange(body, deadline)
         except httpx.TimeoutException as error:
             raise EmbeddingError(model=self.name, why="timeout", host=self.host) from error
-        except (httpx.HTTPError, httpx.InvalidURL, RuntimeError) as error:  # RuntimeError: the client was closed
-            why = "closed" if self._stopping.is_set() else "unreachable"
+        except (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError, RuntimeError) as error:  # closed: RuntimeError
+            late = "timeout" if time.monotonic() > deadline else "unreachable"
+            why = "closed" if self._stopping.is_set() else late
             raise EmbeddingError(model=self.name, why=why, host=self.host) from error
+
+    def _exchange(self, body: dict[str, Any], deadline: float) -> httpx.Response:
+        import httpx
+
+        left_s = max(deadline - time.monotonic(), 0.01)
+        with self._line.within(left_s) as client:
+            timeout = httpx.Timeout(left_s, connect=min(left_s, CONNECT_LIMIT_S))
+            return client.post(self._url, json=body, timeout=timeout)
 
 
 def _address(url: str, *, native: bool, model: str) -> Address:

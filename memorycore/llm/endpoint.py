@@ -14,7 +14,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 from memorycore.errors import LlmError
 from memorycore.llm.answers import words_of
-from memorycore.outbound import CONNECT_LIMIT_S, Address, kind_of_status, open_client, read_address, seconds_to_wait
+from memorycore.outbound import CONNECT_LIMIT_S, Address, Line, kind_of_status, read_address, seconds_to_wait
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -45,7 +45,7 @@ class ChatEndpoint:
         self.model = options.model
         self._options = options
         self._address: Address | None = None
-        self._client: httpx.Client | None = None
+        self._line: Line | None = None
         self._plain = False
         self._closed = False
 
@@ -56,16 +56,19 @@ class ChatEndpoint:
     def answer(self, system: str, user: str, *, schema: Mapping[str, object]) -> str:
         """The model's words. ``schema`` (JSON) restricts them where the service can do that, else they are free.
 
+        However often it is asked for them, and however slowly it sends them, that takes no longer than the time limit.
+
         Raises:
             LlmError: No answer, or one that is none: ``unreachable``, ``timeout``, ``unauthorised``,
                 ``model_not_found``, ``overloaded``, ``server_error``, ``refused``, ``too_long``, ``bad_answer``,
                 ``bad_llm_url``, ``closed``.
         """
         messages = [{"role": "system", "content": system}, {"role": "user", "content": user}]
+        ends_at = time.monotonic() + self._options.timeout_s
         plain = {"model": self.model, "messages": messages, "stream": False}
-        found = self._post(plain if self._plain else {**plain, **_restricted(schema)})
+        found = self._post(plain if self._plain else {**plain, **_restricted(schema)}, ends_at)
         if found.status in _BAD_REQUEST and not self._plain:
-            found = self._post(plain)
+            found = self._post(plain, ends_at)
             self._plain = found.status == _OK  # remembered only if that was the obstacle
         if found.status != _OK:
             waits = {} if found.retry_after_s is None else {"retry_after_s": found.retry_after_s}
@@ -77,28 +80,30 @@ class ChatEndpoint:
 
     def close(self) -> None:
         self._closed = True
-        if self._client:
-            self._client.close()
+        if self._line:
+            self._line.close()
 
     def _failure(self, why: str, **facts: object) -> LlmError:
         return LlmError(model=self.model, why=why, host=self.host, **facts)
 
-    def _post(self, body: dict[str, Any]) -> _Answer:
+    def _post(self, body: dict[str, Any], ends_at: float) -> _Answer:
         import httpx
 
         try:
-            client, url = self._open()
             try:
-                return self._exchange(client, url, body)
+                return self._exchange(body, ends_at)
             except (httpx.RemoteProtocolError, httpx.ReadError, httpx.WriteError):
+                if time.monotonic() > ends_at:
+                    raise
                 # The server closed a kept connection while we wrote: not its fault, not ours.
-                return self._exchange(client, url, body)
+                return self._exchange(body, ends_at)
         except httpx.TimeoutException as error:
             raise self._failure("timeout") from error
-        except (httpx.HTTPError, httpx.InvalidURL, RuntimeError) as error:  # RuntimeError: the client was closed
-            raise self._failure("closed" if self._closed else "unreachable") from error
+        except (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError, RuntimeError) as error:  # closed: RuntimeError
+            why = "closed" if self._closed else "timeout" if time.monotonic() > ends_at else "unreachable"
+            raise self._failure(why) from error
 
-    def _open(self) -> tuple[httpx.Client, str]:
+    def _open(self) -> tuple[Line, str]:
         if self._closed:
             raise self._failure("closed")
         if self._address is None:
@@ -106,20 +111,23 @@ class ChatEndpoint:
                 self._address = _chat_address(self._options.url)
             except ValueError as error:
                 raise LlmError(model=self.model, why="bad_llm_url") from error
-        if self._client is None:
-            self._client = open_client(self._address, self._options.key)
-        return self._client, self._address.url
+        if self._line is None:
+            self._line = Line(self._address, self._options.key)
+        return self._line, self._address.url
 
-    def _exchange(self, client: httpx.Client, url: str, body: dict[str, Any]) -> _Answer:
-        limit_s = self._options.timeout_s
-        ends_at = time.monotonic() + limit_s
-        with client.stream(
-            "POST",
-            url,
-            json=body,
-            timeout=_timeout(limit_s),
-            headers={"Accept-Encoding": "identity"},  # a small packed answer could unpack to a huge one
-        ) as response:
+    def _exchange(self, body: dict[str, Any], ends_at: float) -> _Answer:
+        line, url = self._open()
+        left_s = max(ends_at - time.monotonic(), 0.01)
+        with (
+            line.within(left_s) as client,
+            client.stream(
+                "POST",
+                url,
+                json=body,
+                timeout=_timeout(left_s),
+                headers={"Accept-Encoding": "identity"},  # a small packed answer could unpack to a huge one
+            ) as response,
+        ):
             if response.status_code != _OK:
                 return _Answer(status=response.status_code, retry_after_s=seconds_to_wait(response))
             if response.headers.get("content-encoding", "identity") != "identity":

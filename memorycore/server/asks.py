@@ -2,14 +2,24 @@
 
 Schemas stay flat (no unions, no references, ``items`` always given), because one tool with a nullable type spoils a
 whole session in some clients. So an optional parameter has a neutral value instead of null: empty text, -1, an empty
-list. A client that sends null, or a list as JSON text, is understood nevertheless.
+list. A client that sends null, or a list or a number as text, is understood nevertheless; a number where a text belongs
+is refused, since nobody can say what it was meant to read.
 """
 
 import json
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, cast
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, GetCoreSchemaHandler, GetJsonSchemaHandler
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    GetCoreSchemaHandler,
+    GetJsonSchemaHandler,
+    ValidationInfo,
+    field_validator,
+)
 from pydantic_core import CoreSchema, PydanticCustomError
 from pydantic_core.core_schema import no_info_after_validator_function
 
@@ -81,8 +91,16 @@ DryRun = Annotated[bool, Field(description="Only say what would happen")]
 class Ask(BaseModel):
     """Arguments of one tool. Unknown ones are named in the answer, never used."""
 
-    model_config = ConfigDict(frozen=True, extra="ignore", coerce_numbers_to_str=True)
+    model_config = ConfigDict(frozen=True, extra="ignore")
     neutral: ClassVar[tuple[object, ...]] = ("", -1, -1.0, [], False)
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _no_truth_as_number(cls, value: object, field: ValidationInfo) -> object:
+        """Python takes True for 1."""
+        if isinstance(value, bool) and cls.model_fields[field.field_name or ""].annotation in {int, float}:
+            raise PydanticCustomError("float_type", "not a number")
+        return value
 
     @classmethod
     def input_schema(cls) -> dict[str, Any]:

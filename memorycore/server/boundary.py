@@ -35,6 +35,12 @@ WHY = {
     "bool_type": "not_yes_or_no",
     "bool_parsing": "not_yes_or_no",
     "list_type": "not_words",
+    "dict_type": "not_an_object",
+    "string_unicode": "not_text",
+    "finite_number": "not_a_number",
+    "string_pattern_mismatch": "not_in_form",
+    "greater_than_equal": "not_above_nought",
+    "too_long": "too_many_items",
 }
 
 

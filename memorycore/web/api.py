@@ -15,7 +15,7 @@ from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 from memorycore import messages, metrics
-from memorycore.errors import InvalidInput, MemoryCoreError, TooLong
+from memorycore.errors import InvalidInput, MemoryCoreError, TooLong, Unauthorised
 from memorycore.options import Language
 from memorycore.server import asks
 from memorycore.server.boundary import ToolFaultError, run_tool
@@ -56,7 +56,7 @@ STATUS: Mapping[str, int] = {
     "embedding_error": 503,
     "llm_error": 503,
 }
-BAD_REQUEST = 400
+BAD_REQUEST, FORBIDDEN = 400, 403
 
 
 def refused(error: MemoryCoreError, language: Language, status: int | None = None) -> Response:
@@ -149,7 +149,10 @@ class Api:
             pass
 
     async def _metrics(self, request: Request) -> Response:
+        """What the page says, it says of the whole process, and of the memory that this process is for."""
         principal = cast("Principal", request.scope[PRINCIPAL])
+        if principal.namespace not in {"", self._state.settings.namespace}:
+            return refused(Unauthorised(why="token_elsewhere"), self._state.desk.language, FORBIDDEN)
         try:
             await self._state.gate.run(f"metrics {principal.token}", self._look)
         except MemoryCoreError as error:

@@ -39,9 +39,7 @@ def check(settings: "Settings") -> None:
     if not allowed_hosts(settings):
         raise NotAvailable(what=f"MEMORYCORE_HTTP_HOST={host}", why="needs_hosts", instead="127.0.0.1")
     if not TokenFile(settings.data_dir).all():
-        raise NotAvailable(
-            what=f"MEMORYCORE_HTTP_HOST={host}", why="needs_tokens", namespace=settings.namespace, instead="127.0.0.1"
-        )
+        raise NotAvailable(what=f"MEMORYCORE_HTTP_HOST={host}", why="needs_tokens", instead="127.0.0.1")
 
 
 def allowed_hosts(settings: "Settings") -> list[str]:

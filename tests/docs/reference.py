@@ -11,6 +11,7 @@ from typing import Any
 
 from memorycore import errors, messages
 from memorycore.cli.app import command_line
+from memorycore.cli.help_page import paragraphs
 from memorycore.options import Language
 from memorycore.server.tending import TENDING, TOOLSETS
 from memorycore.settings import Settings
@@ -85,12 +86,10 @@ def _commands(command: Any, path: str) -> Iterator[tuple[str, Any]]:
 
 def _prose(text: str) -> list[str]:
     """Help text as Markdown: its indented examples become one block of code."""
-    lines = text.strip().splitlines()
+    lines = paragraphs(text)
     examples = [line.strip() for line in lines if line.startswith("  ")]
-    said = [line for line in lines if not line.startswith("  ")]
-    while said and not said[-1]:
-        said.pop()
-    return [*said, *(["", "```text", *examples, "```"] if examples else [])]
+    said = "\n\n".join(line for line in lines if line and not line.startswith("  "))
+    return [said, *(["", "```text", *examples, "```"] if examples else [])]
 
 
 def _spelling(parameter: Any) -> str:

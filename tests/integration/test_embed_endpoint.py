@@ -17,7 +17,7 @@ from memorycore.embed.endpoint import Endpoint
 from memorycore.embed.isolation import embed_each, embed_whole
 from memorycore.errors import EmbeddingError
 from tests.embedding_stub import Stub, good, refuses_when, rows, stub, vectors
-from tests.loopback import Answer
+from tests.loopback import BODY_TOO, HEAD_ONLY, Answer, dripping
 
 CHOICE = EmbedChoice(model="plain-model", timeout_s=5.0)
 
@@ -148,6 +148,17 @@ def test_a_silent_server_costs_the_configured_time_and_no_more() -> None:
             endpoint.embed_queries(["x"])
         assert why_of(caught.value) == "timeout"
         assert time.monotonic() - began < 0.9
+
+
+@pytest.mark.parametrize("sends", [HEAD_ONLY, BODY_TOO], ids=["head", "body"])
+def test_a_server_that_sends_letter_by_letter_costs_little_more(sends: tuple[bytes, bytes]) -> None:
+    with dripping(*sends) as url:
+        endpoint = Endpoint(replace(CHOICE, url=url, timeout_s=0.4), stopping=threading.Event())
+        began = time.monotonic()
+        with pytest.raises(EmbeddingError, match="timeout"):
+            endpoint.embed_queries(["a door"])
+        endpoint.close()
+        assert time.monotonic() - began < 1.5
 
 
 def test_nobody_there_is_unreachable() -> None:

@@ -1,8 +1,6 @@
 """One chat model behind a service: what is sent, what is believed, what is not told."""
 
 import json
-import socket
-import threading
 import time
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -15,7 +13,7 @@ from memorycore.llm import ChatEndpoint, open_endpoint
 from memorycore.llm.relation import SCHEMA
 from memorycore.options import LlmOptions
 from tests.llm_stub import Stub, always, label, says, stub
-from tests.loopback import Answer
+from tests.loopback import BODY_TOO, HEAD_ONLY, Answer, dripping
 
 KEY = "not-a-real-key-" + "1234"
 
@@ -118,31 +116,15 @@ def test_a_silent_server_costs_the_configured_time_and_no_more() -> None:
         assert time.monotonic() - began < 0.9
 
 
-def test_a_server_that_sends_drop_by_drop_costs_little_more() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as listening:
-        threading.Thread(target=drip, args=(listening,), daemon=True).start()
-        endpoint = ChatEndpoint(
-            LlmOptions(url=f"http://127.0.0.1:{listening.getsockname()[1]}", model="m", timeout_s=0.4)
-        )
+@pytest.mark.parametrize("sends", [HEAD_ONLY, BODY_TOO], ids=["head", "body"])
+def test_a_server_that_sends_letter_by_letter_costs_little_more(sends: tuple[bytes, bytes]) -> None:
+    with dripping(*sends) as url:
+        endpoint = ChatEndpoint(LlmOptions(url=url, model="m", timeout_s=0.4))
         began = time.monotonic()
         with pytest.raises(LlmError, match="timeout"):
             endpoint.answer("be brief", "hello", schema=SCHEMA)
         endpoint.close()
         assert time.monotonic() - began < 1.5
-
-
-def drip(listening: socket.socket) -> None:
-    """Take one request and answer a byte at a time, for ever."""
-    connection, _ = listening.accept()
-    with connection:
-        connection.recv(65_536)
-        try:
-            connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n")
-            while True:
-                connection.sendall(b" ")
-                time.sleep(0.05)
-        except OSError:
-            return
 
 
 def test_nobody_there_is_unreachable_and_a_closed_one_closed() -> None:

@@ -1,9 +1,6 @@
 """The client of a cold store elsewhere, against foreign services: whatever they answer, nothing is taken for a yes."""
 
-import socket
-import threading
 from collections.abc import Generator
-from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -11,7 +8,7 @@ import pytest
 from memorycore.cold.remote import PAGE, RemoteColdStore
 from memorycore.errors import NotFound, RemoteRefused, RemoteUnreachable
 from tests.cold_services import Foreign, foreign
-from tests.loopback import Answer, Served, serving
+from tests.loopback import HEAD_ONLY, Answer, Served, dripping, serving
 
 LONG = "The attic inventory lists: " + ", ".join(f"box {number} with jars" for number in range(60))
 
@@ -123,23 +120,10 @@ def test_nobody_at_the_address_means_that_nothing_was_sent() -> None:
 
 def test_a_service_whose_answer_comes_letter_by_letter_is_not_waited_for() -> None:
     """Not even while that is the head, each letter of which comes in time."""
-    over = threading.Event()
-
-    def drip(at: socket.socket) -> None:
-        with suppress(OSError), at.accept()[0] as client:
-            client.recv(65536)
-            client.sendall(b"HTTP/1.1 200 OK\r\nX-Slow: ")
-            while not over.wait(0.05):
-                client.sendall(b"a")
-
-    with socket.create_server(("127.0.0.1", 0)) as at:
-        dripping = threading.Thread(target=drip, args=(at,))
-        dripping.start()
-        cold = RemoteColdStore(f"http://127.0.0.1:{at.getsockname()[1]}/mcp", timeout_s=0.3)
+    with dripping(*HEAD_ONLY) as url:
+        cold = RemoteColdStore(f"{url}/mcp", timeout_s=0.3)
         with pytest.raises(RemoteUnreachable, match="timeout"):
             cold.recall("kiln")
-        over.set()
-        dripping.join()
         cold.close()
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -10,8 +11,9 @@ import pytest
 from memorycore.answers_remote import RemoteUsage
 from memorycore.core import MemoryCore
 from memorycore.domain.memory import Draft
-from memorycore.errors import RemoteUnreachable
+from memorycore.errors import InvalidInput, NotAvailable, NotFound, RemoteUnreachable
 from memorycore.options import RemoteOptions
+from memorycore.outbound import read_address
 from tests.cold_services import Foreign, foreign
 from tests.homes import Home, fact, rule
 
@@ -173,6 +175,8 @@ def test_records_of_others_are_found_and_only_people_change_them(tmp_path: Path,
         core.maintain()
         assert len(service.texts()) == 3
         mill = foreign_ids["The boiler of the mill was serviced by Ebba Lund."]
+        with pytest.raises(InvalidInput, match="only_text"):
+            core.update(mill, importance=0.9, actor="test")
         core.update(mill, content="The boiler of the mill was replaced.", actor="test")
         assert "The boiler of the mill was replaced." in service.texts()
         barn = core.forget(foreign_ids["The boiler of the barn was serviced by Tove Berg."], actor="test")
@@ -182,6 +186,31 @@ def test_records_of_others_are_found_and_only_people_change_them(tmp_path: Path,
             assert len(service.texts()) == 3
         else:
             assert barn.get("reasons", [""])[0].startswith("not_in_bin")
+
+
+def test_a_record_of_others_is_shown_where_the_service_shows_single_ones(tmp_path: Path, service: Foreign) -> None:
+    others = Home(tmp_path / "other")
+    others.options = replace(others.options, remote=RemoteOptions(url=service.url, timeout_s=2))
+    with others.core() as other:
+        other.remember(Draft(content="The boiler of the mill was serviced by Ebba Lund."), actor="test")
+    with core_of(tmp_path / "own", service) as (_, core):
+        (found,) = core.recall("boiler serviced")["results"]
+        assert core.rooms.remote is not None
+        if core.rooms.remote.store.get(found["id"].removeprefix("remote:")) is None:
+            with pytest.raises(NotAvailable, match="not_shown_alone"):
+                core.inspect(found["id"])
+        else:
+            story = core.inspect(found["id"])
+            assert (story["id"], story["content"]) == (found["id"], found["content"])
+            assert story["fields"] == {"kept_at": read_address(service.url).host}
+            assert found["id"] in story.get("note", "")
+
+
+def test_a_name_of_elsewhere_is_explained_where_no_service_is_in_use(tmp_path: Path) -> None:
+    with Home(tmp_path).core() as core:
+        for ask in (core.inspect, partial(core.update, content="x", actor="test"), partial(core.forget, actor="test")):
+            with pytest.raises(NotFound, match="no_service_in_use"):
+                ask("remote:abc")
 
 
 def test_an_erasure_names_the_copy_that_it_could_not_reach(tmp_path: Path, service: Foreign) -> None:

@@ -30,7 +30,7 @@ Level = Literal["normal", "soft", "hard"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tier:
-    """How full the cold tier is. ``healthy``: large, and the last pass found hardly anything to tidy.
+    """How full the cold tier is. ``healthy``: not large, or the last pass found hardly anything to tidy.
 
     ``wants_pass``: whether a pass is due. ``queued``: whether one is under way.
     """
@@ -66,7 +66,7 @@ def look(c: apsw.Connection, namespace: str, options: MaintenanceOptions) -> Tie
     level: Level = "hard" if total > options.hard_entries else "soft" if total > options.soft_entries else "normal"
     wants = level != "normal" and (last is None or _once_more(last, level, total))
     under_way = last is not None and last.after is None
-    is_healthy = level != "normal" and last is not None and last.freed_little and not wants
+    is_healthy = level == "normal" or (last is not None and last.freed_little and not wants)
     return Tier(total=total, level=level, healthy=is_healthy, wants_pass=wants and not under_way, queued=under_way)
 
 
@@ -96,7 +96,9 @@ def capacity(work: Work, namespace: str, options: MaintenanceOptions) -> dict[st
     if tier.wants_pass and not work.dry_run:
         chain = tier.level == "hard" or (last is not None and last.chain and not last.freed_little)
         _queue(work, namespace, _Pass(before=tier.total, since=to_ms(now) or 0, chain=chain), options)
-    found = {"total": tier.total, "level": tier.level, "healthy": tier.healthy}
+    found: dict[str, object] = {"total": tier.total, "level": tier.level}
+    if tier.level != "normal":
+        found["healthy"] = tier.healthy
     return {**found, **freed, "would_queue" if work.dry_run else "queued": tier.wants_pass}
 
 
