@@ -54,7 +54,8 @@ def overflow(rooms: Rooms, target: Target | None = None, *, dry_run: bool = Fals
 def tend(rooms: Rooms, *, at_end: bool = False, headroom: int = 0) -> None:
     """What a process that lives long does now and then, and when it ends: read what was asked, and let go what may.
 
-    While a session runs, nothing leaves here; what its prompt holds leaves when it is over. Nothing waits for it.
+    While a session runs, nothing leaves here; what its prompt holds leaves when it is over. From a file below its soft
+    mark only that leaves which was for a session. Nothing waits for it.
     ``headroom``: code points that somebody else is about to put into a file above its soft mark; that much leaves.
     """
     now_s = time.monotonic()
@@ -71,10 +72,14 @@ def tend(rooms: Rooms, *, at_end: bool = False, headroom: int = 0) -> None:
 
 def _tend(rooms: Rooms, tier: HotTier, headroom: int) -> None:
     contents = tier.look()
-    if not contents.exists or size(contents.entries) <= rooms.options.thresholds[tier.target].soft:
-        return
     ground = replace(ground_of(rooms, tier), needed=headroom)
-    planned, _ = _with_copies(rooms, plan(_entries(rooms, tier), ground), limit_s=ROUND_S)
+    is_low = size(contents.entries) <= ground.marks.soft
+    if not contents.exists or (is_low and ground.in_session):
+        return
+    entries = _entries(rooms, tier)
+    if is_low and not any(entry.passing for entry in entries):
+        return
+    planned, _ = _with_copies(rooms, plan(entries, ground), limit_s=ROUND_S)
     _act(rooms, tier, planned, replace(rooms.cause(ACTOR, "overflow"), automatic=True))
 
 
@@ -103,7 +108,8 @@ def ground_of(rooms: Rooms, tier: HotTier, coming: Sequence[Memory] = ()) -> Gro
     """What a plan for this file stands on now."""
     options, now = rooms.options, rooms.clock()
     with rooms.db.read() as c:
-        in_session = sessions.running(c, tier.namespace, now, timedelta(minutes=options.budget.session_idle_minutes))
+        idle = timedelta(minutes=options.budget.session_idle_minutes)
+        in_session = rooms.uses.at_work(idle) or sessions.running(c, tier.namespace, now, idle)
     return Ground(
         now=now,
         limit=tier.limit,

@@ -33,6 +33,8 @@ def prefetch(
     file, and nobody's use is noted: what is offered unasked would else rank higher for it the next time. The question
     itself is logged as a prefetch.
     """
+    if session_id:
+        rooms.session_seen(session_id)
     rooms.touch()
     asked = sanitise(query)[:LONGEST_QUERY]
     viewer = clean_name(session_id, rooms.options.gates)
@@ -70,11 +72,14 @@ def prefetch(
     return answer
 
 
-def host_wrote(rooms: Rooms) -> answers_turn.Noticed:
+def host_wrote(rooms: Rooms, session_id: str = "") -> answers_turn.Noticed:
     """Look at the hot files now: type what is new, and make room above the soft mark. A hint; the file is the truth.
 
     The host writes into the files itself and is refused where its next entry does not fit, so room is made beforehand.
+    The session that wrote is at work, and may want to change what it wrote.
     """
+    if session_id:
+        rooms.session_seen(session_id)
     rooms.touch()
     overflow.tend(rooms, at_end=True, headroom=NEXT_WRITE)
     answer: answers_turn.Noticed = {"hot": overview.usage(look.view(rooms))["hot"]}

@@ -132,6 +132,12 @@ class Uses:
         with self._lock:
             return tuple(self._seen)
 
+    def at_work(self, idle: timedelta) -> bool:
+        """Whether a session was seen here less than ``idle`` ago, be it written down yet or not."""
+        now = self._clock()
+        with self._lock:
+            return any(timedelta(0) <= now - seen < idle for seen in self._seen.values())
+
     def flush(self) -> None:
         """Write down what was kept. Never waits for another writer; what cannot be written now is kept on."""
         with self._lock:

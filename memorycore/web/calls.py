@@ -90,8 +90,8 @@ def _status(core: "MemoryCore", _ask: asks.Usage, _caller: Caller) -> Answer:
     return core.status()
 
 
-def _memory_write(core: "MemoryCore", _ask: MemoryWrite, _caller: Caller) -> Answer:
-    return cast("Answer", core.host_wrote())
+def _memory_write(core: "MemoryCore", ask: MemoryWrite, _caller: Caller) -> Answer:
+    return cast("Answer", core.host_wrote(ask.session_id))
 
 
 def _sync_turn(core: "MemoryCore", ask: SyncTurn, _caller: Caller) -> Answer:

@@ -10,7 +10,7 @@ import apsw
 from memorycore.domain.memory import Memory, Target
 from memorycore.domain.records import is_old_record
 from memorycore.domain.retention import Standing
-from memorycore.domain.routing import route
+from memorycore.domain.routing import Routing, route
 from memorycore.domain.text import entry_hash
 from memorycore.govern.overflow.ladder import RULES, Entry
 from memorycore.hot.tier import HotTier
@@ -57,15 +57,20 @@ def _entry(
     if memory.residence == "stub":
         return Entry(text=text, type="stub", memory=memory, standing=known)
     is_rule = memory.policy in RULES
+    by_use = not is_rule and known.restored_at is not None
+    routing = None if is_rule else _routing(memory.content, memory.target)
+    is_stale = routing is not None and routing.route == "stale"
+    is_record = routing is not None and routing.type == "state"
     return Entry(
         text=text,
         type="rule" if is_rule else "state",
         memory=memory,
         standing=known,
-        stale=not is_rule and _is_stale(memory.content, memory.target),
+        stale=is_stale,
+        passing=(is_stale or is_record) and memory.origin == "hermes" and not by_use,
         completed=is_rule and is_old_record(memory.content, now, days=options.budget.completed_days),
         twin=twins.get(memory.seq, ""),
-        by_use=not is_rule and known.restored_at is not None,
+        by_use=by_use,
     )
 
 
@@ -102,5 +107,5 @@ def _twins(
 
 
 @lru_cache(maxsize=1024)
-def _is_stale(text: str, target: Target) -> bool:
-    return route(text, importance=None, target=target).route == "stale"
+def _routing(text: str, target: Target) -> Routing:
+    return route(text, importance=None, target=target)

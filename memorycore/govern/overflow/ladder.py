@@ -30,6 +30,7 @@ class Entry:
     """One entry of a hot file, as overflow sees it.
 
     ``memory`` None: a text without a row (a folded line), which nothing here moves. ``stale``: a finished status line.
+    ``passing``: such a line, or a dated record, that a host wrote: it stays as long as a session holds it.
     ``completed``: an old record with two marks of completion and no directive. ``twin``: the id of a cold memory that
     says the same. ``by_use``: a fact that came in since it was asked for again and again. ``needed_until``: till then a
     language model's word counts that what was asked lately could need it. ``undone_until``: till then it stays, since
@@ -41,6 +42,7 @@ class Entry:
     memory: Memory | None = None
     standing: Standing | None = None
     stale: bool = False
+    passing: bool = False
     completed: bool = False
     twin: str = ""
     by_use: bool = False

@@ -92,14 +92,14 @@ class Plan:
 def plan(entries: Sequence[Entry], ground: Ground) -> Plan:
     """Plan one run.
 
-    Status lines, states past their time and what the cold tier has leave towards the aim; rules leave only down to the
-    rule budget, the lightest first. Under hard pressure more leaves, least necessary first, until what comes in fits;
-    where that cannot be, none of it leaves in vain.
+    What was for a session only leaves after it. Other status lines, states past their time and what the cold tier has
+    leave towards the aim; rules leave only down to the rule budget, the lightest first. Under hard pressure more
+    leaves, least necessary first, until what comes in fits; where that cannot be, none of it leaves in vain.
     """
-    full = _planned(entries, ground, towards=ground.marks.aim, rules=True)
+    full = _planned(entries, ground, towards=ground.marks.aim, at_rest=True)
     if not ground.in_session:
         return full
-    least = _planned(entries, ground, towards=ground.ceiling, rules=False)
+    least = _planned(entries, ground, towards=ground.ceiling, at_rest=False)
     leaving = {id(move.entry) for move in least.moves}
     return Plan(
         moves=least.moves, fold=least.fold, before=least.before, after=least.after, pressure=least.pressure,
@@ -108,11 +108,14 @@ def plan(entries: Sequence[Entry], ground: Ground) -> Plan:
     )  # fmt: skip
 
 
-def _planned(entries: Sequence[Entry], ground: Ground, *, towards: int, rules: bool) -> Plan:
+def _planned(entries: Sequence[Entry], ground: Ground, *, towards: int, at_rest: bool) -> Plan:
+    """``at_rest``: as if no session were at work, whose prompt holds the file."""
     sheet = _Sheet(entries, ground)
     pressure = pressure_of(sheet.total, ground.marks)
+    if at_rest:
+        _let_go(sheet, _passing(sheet), until=lambda: False)
     _let_go(sheet, _cheap(sheet, pressure), until=lambda: sheet.total <= towards)
-    if rules and ground.budget.enabled and ground.log_on:
+    if at_rest and ground.budget.enabled and ground.log_on:
         _keep_the_rule_budget(sheet)
     if sheet.total > ground.ceiling:
         _make_it_fit(sheet)
@@ -264,6 +267,12 @@ def _let_go(sheet: _Sheet, candidates: Candidates, *, until: Callable[[], bool])
         sheet.let_go(place, reason, how)
 
 
+def _passing(sheet: _Sheet) -> Candidates:
+    """What a host wrote that was for the session only."""
+    passing = [(place, entry) for place, entry in sheet.movable() if entry.passing]
+    yield from ((place, *_as_pressed(entry, "session_over")) for place, entry in passing)
+
+
 def _cheap(sheet: _Sheet, pressure: Pressure) -> Candidates:
     """What leaves first: nobody needs it in the prompt."""
     ground = sheet.ground
@@ -341,13 +350,13 @@ def _under_pressure(sheet: _Sheet) -> Candidates:
         yield place, *_as_pressed(entry)
 
 
-def _as_pressed(entry: Entry) -> tuple[str, How | None]:
+def _as_pressed(entry: Entry, reason: str = "room") -> tuple[str, How | None]:
     """Why and as what an entry leaves that is in the way: a finished status line is one all the same."""
     if entry.stale:
         return "stale", "bin"
     if not entry.is_state:
-        return "room", None
-    return ("same", "bin") if entry.twin else ("room", "cold")
+        return reason, None
+    return ("same", "bin") if entry.twin else (reason, "cold")
 
 
 def _lightest(sheet: _Sheet) -> list[tuple[int, Entry]]:
