@@ -50,6 +50,14 @@ def read_address(url: str) -> Address:
     return Address(url=urlunsplit((found.scheme, host, found.path, found.query, "")), host=host, login=login)
 
 
+def holds_login(url: str) -> bool:
+    """Whether this is an address with a user or a password in it, which must not be written down."""
+    try:
+        return "@" in url and bool(read_address(url).login)
+    except ValueError:
+        return False
+
+
 def open_client(address: Address, key: str) -> httpx.Client:
     """A client for one service that carries its key, or else its login, and follows no redirect."""
     import ssl

@@ -2,17 +2,15 @@
 
 import os
 import sys
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from memorycore.cli.shell import Shell
 from memorycore.cli.write import Json, option
 
-PATHS = (
-    "MEMORY_DIR", "MEMORYCORE_DATA_DIR", "MNEMOSYNE_DATA_DIR", "HERMES_HOME", "MEMORYCORE_CONFIG",
-    "MEMORYCORE_EMBED_KEY_FILE",
-)  # fmt: skip
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 
 def _show_version(asked: bool) -> None:  # noqa: FBT001 typer hands the flag over by position
@@ -125,13 +123,18 @@ def client_install(
 ) -> None:
     from datetime import UTC, datetime
 
+    from memorycore.daemon.units import known_variables
     from memorycore.hosts import clients
     from memorycore.settings import absolute, user_home
 
     shell = Shell(as_json=json)
     home = user_home(os.environ)
     # The server starts in another folder than this one, so a path that was given relative is written down whole.
-    paths = {key: str(absolute(os.environ[key], home)) for key in PATHS if os.environ.get(key)}
+    paths = {
+        name: str(absolute(os.environ[name], home))
+        for name, is_path, _ in known_variables()
+        if is_path and os.environ.get(name)
+    }
     env = {**os.environ, **paths}
     found = clients.client(name, home=home, env=env)
     entry = clients.server_entry(found, env)
@@ -141,6 +144,7 @@ def client_install(
         else:
             sys.stdout.write(clients.block(found, entry))
             shell.err.print(shell.word("client.belongs_in", file=found.file), style="dim")
+            _left_out(shell, entry.left_out)
         return
     done = clients.install(found, entry, now=datetime.now(UTC))
     if json:
@@ -152,6 +156,12 @@ def client_install(
         shell.out.print(shell.word("client.backup", file=done.backup), style="dim")
     if done.changed:
         shell.out.print(shell.word("client.restart", client=name))
+    _left_out(shell, entry.left_out)
+
+
+def _left_out(shell: Shell, names: "Sequence[str]") -> None:
+    if names:
+        shell.err.print(shell.word("daemon.left_out", names=", ".join(names)), style="yellow")
 
 
 CONFIG = {"show": config_show, "path": config_path}

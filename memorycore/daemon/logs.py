@@ -8,7 +8,11 @@ import json
 import logging
 import os
 import sys
+import threading
+import time
 import traceback
+from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from io import TextIOWrapper
 from logging.handlers import RotatingFileHandler
@@ -20,6 +24,11 @@ FILE = "daemon.log"
 KEPT_FILES = 3
 MOST_BYTES = 1024 * 1024
 OUTSPOKEN = ("memorycore", "uvicorn", "apscheduler")  # what these say of themselves names no memory
+# What these say, whoever reaches a port can make them say, as often as he likes.
+FROM_OUTSIDE = ("asyncio", "mcp", "memorycore.server.sessions", "uvicorn")
+SAID_AT_MOST = 3
+SPARING_FOR_S = 600.0
+MOST_MESSAGES = 200
 TALKATIVE = ("mcp", "httpx", "httpcore", "asyncio", "uvicorn", "sse_starlette", "apscheduler", "filelock")
 
 
@@ -42,6 +51,43 @@ class JsonLines(logging.Formatter):
             line["error"] = kind.__name__
             line["frames"] = _frames(frames)
         return json.dumps(line, ensure_ascii=False, default=str)
+
+
+class Sparing(logging.Filter):
+    """Lets few lines of what others can cause through, and says with the next one how many were held back.
+
+    Else a stranger without a token could push out of the log what somebody will look for in it.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        super().__init__()
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._spans: dict[tuple[str, str], _Span] = {}
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        if not record.name.startswith(FROM_OUTSIDE):
+            return True
+        key, now = (record.name, record.getMessage().partition("\n")[0]), self._clock()
+        with self._lock:
+            span = self._spans.get(key)
+            if span is None or now - span.began >= SPARING_FOR_S:
+                if len(self._spans) >= MOST_MESSAGES:
+                    self._spans.clear()
+                held_back = 0 if span is None else span.seen - SAID_AT_MOST
+                if held_back > 0:
+                    record.facts = {**getattr(record, "facts", {}), "held_back": held_back}
+                span = self._spans[key] = _Span(began=now)
+            span.seen += 1
+            return span.seen <= SAID_AT_MOST
+
+
+@dataclass(slots=True, kw_only=True)
+class _Span:
+    """A message since it was first said: how often somebody wanted to say it."""
+
+    began: float
+    seen: int = 0
 
 
 def _frames(frames: TracebackType | None) -> list[str]:
@@ -74,6 +120,7 @@ def begin(data_dir: Path, level: str, *, to_stderr: bool) -> None:
         pipes.append(logging.StreamHandler(sys.stderr))
     for pipe in pipes:
         pipe.setFormatter(JsonLines())
+        pipe.addFilter(Sparing())
     logging.basicConfig(level=level, handlers=pipes, force=True)
     logging.raiseExceptions = False  # a full disk must not fill stderr with tracebacks
     for name in TALKATIVE:

@@ -17,6 +17,7 @@ from pathlib import Path
 from xml.sax.saxutils import escape
 
 from memorycore.errors import NotAvailable, Unwritable
+from memorycore.outbound import holds_login
 from memorycore.settings import Settings, absolute, user_home
 from memorycore.settings.declared import CONFIG_VARIABLE, declared_settings
 
@@ -55,10 +56,10 @@ def unit(settings: Settings, env: Mapping[str, str]) -> Unit:
     digest = hashlib.sha256(str(settings.data_dir).encode("utf-8", "surrogateescape")).hexdigest()[:8]
     passed: dict[str, str] = {"PYTHONUTF8": "1"}
     left_out: list[str] = []
-    for name, is_path, is_secret in _names():
+    for name, is_path, is_secret in known_variables():
         if not env.get(name):
             continue
-        if is_secret:
+        if is_secret or holds_login(env[name]):
             left_out.append(name)
         else:
             passed[name] = str(absolute(env[name], home)) if is_path else env[name]
@@ -126,9 +127,9 @@ def uninstall(wanted: Plan) -> bool:
     return was_there
 
 
-def _names() -> list[tuple[str, bool, bool]]:
+def known_variables() -> list[tuple[str, bool, bool]]:
     """Every environment name that is read: whether it is a path, and whether it is a secret."""
-    found = [(CONFIG_VARIABLE, True, False)]
+    found = [(CONFIG_VARIABLE, True, False), ("TZ", False, False)]
     for declared in declared_settings():
         facts = declared.metadata
         found += [(name, facts["path"], facts["secret"]) for name in facts["variables"]]

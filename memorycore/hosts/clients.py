@@ -18,12 +18,14 @@ from pathlib import Path
 from typing import Any, Literal, cast, get_args
 
 from memorycore.errors import Conflict, InvalidInput, Unreadable, Unwritable
+from memorycore.outbound import holds_login
 
 ClientName = Literal["claude-code", "claude-desktop", "cursor", "vscode", "codex", "hermes"]
 Syntax = Literal["json", "toml", "yaml"]
 CLIENTS: tuple[ClientName, ...] = get_args(ClientName)
 SERVER_NAME = "memorycore"
 PASSED_ON = ("MEMORYCORE_", "MNEMOSYNE_", "MEMORY_DIR", "HERMES_HOME", "ACTIVITY_LOG_ENABLED")
+PASSED_ON_TOO = ("LLM_API_KEY", "LLM_API_KEY_FILE", "LLM_BASE_URL", "LLM_MODEL", "TZ")
 SECRET_ENDS = ("_KEY", "_TOKEN")
 
 
@@ -39,11 +41,15 @@ class Client:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """How the server is started: an executable and its arguments, never a shell line, so blanks in paths do no harm."""
+    """How the server is started: an executable and its arguments, never a shell line, so blanks in paths do no harm.
+
+    ``left_out``: names of secrets that are set now and not written down.
+    """
 
     command: str
     args: tuple[str, ...]
     env: Mapping[str, str] = field(default_factory=dict[str, str])
+    left_out: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,17 +103,16 @@ def server_entry(found: Client, env: Mapping[str, str], *, hermes_home: Path | N
     """The entry for this client: this interpreter, and what of our environment the child must be told.
 
     Clients start servers with almost no environment, so every name that is set now and means something to us is
-    written down, except secrets: these stay in ``*_FILE`` or in the client's own hands.
+    written down, except secrets: these stay in ``*_FILE`` or in the client's own hands. An address with a login is one.
     """
-    passed = {
-        name: value
-        for name, value in sorted(env.items())
-        if value and name.startswith(PASSED_ON) and not name.endswith(SECRET_ENDS)
-    }
+    known = {name: value for name, value in sorted(env.items()) if value and name.startswith(PASSED_ON)}
+    known |= {name: env[name] for name in PASSED_ON_TOO if env.get(name)}
+    secret = [name for name, value in known.items() if name.endswith(SECRET_ENDS) or holds_login(value)]
+    passed = {name: value for name, value in known.items() if name not in secret}
     if found.name == "hermes":
         passed["HERMES_HOME"] = str(hermes_home or found.file.parent)
     passed["PYTHONUTF8"] = "1"
-    return Entry(command=sys.executable, args=("-m", "memorycore.server"), env=passed)
+    return Entry(command=sys.executable, args=("-m", "memorycore.server"), env=passed, left_out=tuple(secret))
 
 
 def block(found: Client, entry: Entry) -> str:

@@ -14,6 +14,7 @@ import anyio.abc
 from anyio.streams.stapled import MultiListener
 from mcp.shared.message import SessionMessage
 
+from memorycore import metrics
 from memorycore.endpoint import Endpoint
 from memorycore.messages import language_of
 from memorycore.relay import greeting
@@ -124,6 +125,7 @@ async def _welcome(stream: anyio.abc.SocketStream, hall: Hall) -> None:
     code = _why_not(said, hall.endpoint)
     if code:
         _log.info("a client was turned away: %s", code)
+        metrics.add("memorycore_requests_refused_total", reason="relay")
         await stream.send(greeting.refusal(code))
         return
     if hall.closing.is_set():

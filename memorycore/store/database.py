@@ -7,7 +7,6 @@ import contextlib
 import os
 import queue
 import re
-import secrets
 import threading
 import time
 from collections.abc import Generator, Sequence
@@ -243,8 +242,8 @@ def migrations() -> list[tuple[int, str]]:
 def migrate(connection: apsw.Connection, path: Path, steps: Sequence[tuple[int, str]]) -> None:
     """Bring the schema up to date; each step and its number are one transaction.
 
-    An existing older database is copied beside itself first. Two processes may start at once: the second one finds the
-    work done when it gets the lock.
+    An existing older database is copied beside itself first, under the same lock. Two processes may start at once: the
+    second one finds the work done when it gets the lock.
     """
     newest = steps[-1][0]
     found = _version(connection, path, newest)
@@ -259,10 +258,8 @@ def migrate(connection: apsw.Connection, path: Path, steps: Sequence[tuple[int, 
             if not due:
                 return
             if not backed_up:
-                connection.execute("ROLLBACK")
                 _backup_before_upgrade(connection, path, version)
                 backed_up = True
-                continue
             number, script = due[0]
             connection.execute(script)
             connection.pragma("application_id", APPLICATION_ID)
@@ -284,18 +281,17 @@ def _version(connection: apsw.Connection, path: Path, newest: int) -> int:
 
 
 def _backup_before_upgrade(connection: apsw.Connection, path: Path, version: int) -> None:
-    """Copy the database beside itself. Several processes may be at it; one that comes too late keeps no copy."""
+    """Copy the database beside itself. Only who has the lock does, so that a copy cut short is nobody's any more."""
     kept = path.with_name(f"{path.stem}.before-upgrade-{version}.db")
-    own = kept.with_name(f"{kept.stem}-{secrets.token_hex(4)}.db")
+    own = kept.with_name(f"{kept.stem}-part.db")
     try:
+        for left in path.parent.glob(f"{path.stem}.before-upgrade-*-*.db*"):
+            left.unlink()
         os.close(os.open(own, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
-        with contextlib.closing(apsw.Connection(str(own))) as copy:
-            with copy.backup("main", connection, "main") as step:
-                while not step.done:
-                    step.step(1_000)
-            is_older = int(copy.pragma("user_version")) == version
-        if is_older:
-            own.replace(kept)
+        with contextlib.closing(apsw.Connection(str(own))) as copy, copy.backup("main", connection, "main") as step:
+            while not step.done:
+                step.step(1_000)
+        own.replace(kept)
     except OSError as error:
         raise StoreError(path=str(kept), why=error.strerror or str(error)) from error
     finally:

@@ -9,7 +9,7 @@ from typing import Any, cast
 
 import anyio
 import anyio.to_thread
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
@@ -113,6 +113,8 @@ class Api:
                 return JSONResponse(await self._state.gate.run(client_of(principal, caller.session_id), work))
             except MemoryCoreError as error:
                 return refused(error, language)
+            except ClientDisconnect:
+                return Response(status_code=BAD_REQUEST)  # nobody reads it
             except ToolFaultError as fault:
                 return _fault(str(fault))
 

@@ -14,7 +14,11 @@ from memorycore.errors import InvalidInput
 from memorycore.hosts.clients import CLIENTS, Client, Entry, Installed, block, client, install, server_entry
 
 NOW = datetime(2026, 3, 14, 9, 30, tzinfo=UTC)
-ENV = {"MEMORY_DIR": "/home/me/My Memory Data", "MEMORYCORE_EMBED_KEY": "sk-secret", "PATH": "/bin"}
+ENV = {
+    "MEMORY_DIR": "/home/me/My Memory Data", "MEMORYCORE_EMBED_KEY": "sk-secret", "PATH": "/bin", "TZ": "Asia/Shanghai",
+    "LLM_API_KEY": "sk-secret", "LLM_BASE_URL": "http://127.0.0.1:11434/v1", "LLM_MODEL": "judge",
+    "MNEMOSYNE_URL": "https://me:sk-secret@cold.example/mcp",
+}  # fmt: skip
 COMMENTED_TOML = """# my settings
 model = "gpt"
 
@@ -74,12 +78,17 @@ def test_a_new_file_holds_what_the_printed_block_says(name: str, tmp_path: Path)
 
 @pytest.mark.parametrize("name", CLIENTS)
 def test_the_child_is_told_the_directories_but_no_secret(name: str, tmp_path: Path) -> None:
-    found, _, _ = put(name, tmp_path)
+    found, entry, _ = put(name, tmp_path)
     env = read(found)[found.key]["memorycore"]["env"]
     assert isinstance(env, dict)
     env = cast("dict[str, str]", env)
     assert env["MEMORY_DIR"] == "/home/me/My Memory Data"
-    assert not {"MEMORYCORE_EMBED_KEY", "PATH"} & set(env)
+    assert {name: env[name] for name in ("LLM_BASE_URL", "LLM_MODEL", "TZ")} == {
+        name: ENV[name] for name in ("LLM_BASE_URL", "LLM_MODEL", "TZ")
+    }
+    assert "PATH" not in env
+    assert "sk-secret" not in found.file.read_text(encoding="utf-8")
+    assert set(entry.left_out) == {"MEMORYCORE_EMBED_KEY", "MNEMOSYNE_URL", "LLM_API_KEY"}
     assert ("HERMES_HOME" in env) == (name == "hermes")
 
 

@@ -2,11 +2,26 @@
 
 import json
 from collections.abc import Generator
+from contextlib import closing
+from typing import cast
 
+import apsw
 import pytest
 
+from memorycore.settings import Settings
+from memorycore.web import calls
 from memorycore.web.api import MOST_BYTES
+from memorycore.web.given import Given
 from tests.web import Service, service
+
+EXAMPLES = {"string": "hermes", "object": {"prefetch:timeout": 1}}
+
+
+def everything(daemon: Service) -> tuple[int, int]:
+    """The number of memories and of events."""
+    with closing(apsw.Connection(str(daemon.home.data / "memorycore.db"), apsw.SQLITE_OPEN_READWRITE)) as c:
+        ((memories, events),) = c.execute("SELECT (SELECT count(*) FROM memory), (SELECT count(*) FROM event)")
+        return cast("tuple[int, int]", (memories, events))
 
 
 @pytest.fixture(scope="module")
@@ -69,6 +84,39 @@ def test_a_refusal_has_a_code_a_sentence_and_a_status(
 def test_a_body_that_is_no_object_is_refused(daemon: Service, body: bytes) -> None:
     response = daemon.client.post(f"{daemon.url}/v1/recall", content=body, headers=daemon.bearer())
     assert (response.status_code, response.json()["code"]) == (400, "invalid_input")
+
+
+WRONG: dict[str, list[object]] = {
+    "string": [5, 1.5, True, ["x"], {"x": "y"}],
+    "array": [5, True, {"x": "y"}, [["x"]], [5], [{"x": 1}]],
+    "integer": ["x", True, [], {}, 1.5],
+    "number": ["x", True, [], {}],
+    "boolean": ["maybe", 7, [], {}],
+    "object": ["x", 5, True, [5], {"prefetch:timeout": "often"}, {"prefetch:timeout": 0}],
+}
+
+
+@pytest.mark.parametrize("route", calls.table(Settings(), Given()))
+def test_a_wrong_json_type_is_refused_and_changes_nothing(daemon: Service, route: str) -> None:
+    schema = calls.table(Settings(), Given())[route].ask.input_schema()
+    good = {name: EXAMPLES[schema["properties"][name]["type"]] for name in schema.get("required", ())}
+    before = everything(daemon)
+    for name, found in schema["properties"].items():
+        for value in WRONG[found["type"]]:
+            response = daemon.ask(route, **{**good, name: value})
+            answer = response.json()
+            assert (response.status_code, answer["ok"], answer["code"]) == (400, False, "invalid_input"), (name, value)
+            assert name in answer["message"]
+            assert "Nothing was changed" in answer["message"]
+    assert everything(daemon) == before
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [{"event": 2**63}, {"event": -(10**30)}, {"run": "\x00"}, {"since": "\ud800"}, {"event": 1, "max_bytes": 10**30}],
+)
+def test_a_number_or_a_text_out_of_all_bounds_is_no_fault(daemon: Service, arguments: dict[str, object]) -> None:
+    assert daemon.ask("undo", **arguments).status_code in {200, 400, 404, 409}
 
 
 def test_a_body_without_end_is_not_read_to_its_end(daemon: Service) -> None:

@@ -72,3 +72,16 @@ def test_many_that_upgrade_at_once_all_come_up_and_keep_the_older_copy(tmp_path:
     (copy,) = tmp_path.glob("memorycore.before-upgrade-*.db")
     with closing(apsw.Connection(str(copy))) as connection:
         assert connection.pragma("user_version") == 6
+
+
+def test_what_a_kill_left_of_a_copy_goes_with_the_next_upgrade(tmp_path: Path) -> None:
+    path = tmp_path / "memorycore.db"
+    with closing(apsw.Connection(str(path))) as connection:
+        migrate(connection, path, migrations()[:6])
+    left = [
+        tmp_path / f"memorycore.before-upgrade-{name}" for name in ("6-part.db", "6-part.db-journal", "5-0a1b2c3d.db")
+    ]
+    for one in left:
+        one.write_bytes(b"half a copy")
+    open_database(tmp_path).close()
+    assert [copy.name for copy in tmp_path.glob("*before-upgrade*")] == ["memorycore.before-upgrade-6.db"]

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from memorycore.daemon import logs
-from memorycore.daemon.logs import JsonLines, PrivateFile
+from memorycore.daemon.logs import JsonLines, PrivateFile, Sparing
 
 MEMORY = "the aubergine parade"
 
@@ -74,6 +74,24 @@ def test_every_file_of_the_log_is_for_its_owner_alone_and_there_are_few(tmp_path
     files = sorted(tmp_path.iterdir())
     assert [path.name for path in files] == ["daemon.log", "daemon.log.1", "daemon.log.2"]
     assert {stat.S_IMODE(path.stat().st_mode) for path in files} == {0o600}
+
+
+def test_what_strangers_cause_is_said_a_few_times_and_then_counted() -> None:
+    now = [0.0]
+    sparing = Sparing(clock=lambda: now[0])
+
+    def said(name: str, message: str) -> logging.LogRecord | None:
+        record = logging.LogRecord(name, logging.WARNING, "", 1, message, None, None)
+        return record if sparing.filter(record) else None
+
+    flood = [said("uvicorn.error", "Invalid HTTP request received.") for _ in range(1_000)]
+    assert [record is not None for record in flood] == [True] * 3 + [False] * 997
+    assert said("memorycore.server.sessions", "a client was turned away: unknown_client")
+    assert all(said("memorycore.daemon.upkeep", "step purge: done") for _ in range(10))
+    now[0] += logs.SPARING_FOR_S
+    again = said("uvicorn.error", "Invalid HTTP request received.")
+    assert again is not None
+    assert json.loads(JsonLines().format(again))["held_back"] == 997
 
 
 def test_without_a_place_for_a_file_it_goes_to_stderr(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -65,10 +65,11 @@ def test_paths_are_absolute_and_secrets_stay_out(
     made = planned(
         tmp_path, platform,
         MEMORYCORE_EMBED_KEY="sekrit-1", LLM_API_KEY_FILE="key", LLM_MODEL="m", LLM_BASE_URL="http://h/v1",
-        MEMORY_DIR="notes",
+        MEMORY_DIR="notes", TZ="Asia/Shanghai", MEMORYCORE_EMBED_URL="http://me:sekrit-1@h/v1",
     )  # fmt: skip
-    assert made.left_out == ("MEMORYCORE_EMBED_KEY",)
+    assert set(made.left_out) == {"MEMORYCORE_EMBED_KEY", "MEMORYCORE_EMBED_URL"}
     assert not any(secret in made.content for secret in ("sekrit-1", "from-a-file"))
+    assert "Asia/Shanghai" in made.content
     for path in (key, tmp_path / "notes"):
         assert str(path) in made.content
 
