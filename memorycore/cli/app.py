@@ -16,6 +16,7 @@ from memorycore.cli import (
     forgetting,
     help_page,
     hermes,
+    imports,
     judge,
     maintain,
     overflow,
@@ -38,6 +39,7 @@ EVERYDAY = {
     "review": review.review,
     "overflow": overflow.overflow,
     "maintain": maintain.maintain,
+    "import": imports.import_,
     "backup": backup.backup,
 }
 LOOK = {

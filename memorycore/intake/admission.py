@@ -110,11 +110,28 @@ class Admission:
         """
         candidates = [self.consider(item) for item in items]
         parts, fingerprint = self._vectors(candidates, wait_s)
-        scouted = self._scouted(parts, fingerprint)
+        # What comes back from an export was judged when it was stored first: its neighbours are of no interest.
+        new = {candidate.memory.content for candidate in candidates if not candidate.spare_id}
+        scouted = self._scouted({text: found for text, found in parts.items() if text in new}, fingerprint)
         admitted: list[Admitted] = []
         while len(admitted) < len(candidates):
             admitted += self._as_many(candidates[len(admitted) :], cause, parts, scouted, fingerprint)
         return admitted
+
+    @in_turn
+    def rehearse(self, item: Memory, cause: Cause) -> Admitted:
+        """What ``admit`` would record of a memory that comes from elsewhere; nothing of it stays.
+
+        Room in the files is not looked at. Holds the write lock for a moment.
+
+        Raises:
+            StoreError: The database cannot be written now.
+        """
+        candidate = self.consider(item)
+        recorded = Recorded(outcome="refused", memory=candidate.memory)
+        with self.db.rehearse() as c:
+            recorded = record(c, candidate, cause, self._bench(Scouted()), None)
+        return Admitted(candidate=candidate, recorded=recorded)
 
     @in_turn
     def _as_many(

@@ -143,13 +143,14 @@ def readmit(memory: Memory, ground: Ground, *, spare_id: str) -> Candidate:
         ground.gates,
     )  # fmt: skip
     memory = _without_keys(_behind_gates(memory, passed, now), ground.gates, spare_id=spare_id)
-    is_hot = (
+    meant_hot = (
         memory.residence == "hot"
         and memory.state == "active"
         and memory.scope == "global"
         and not passed.untrusted
-        and not why_not_hot(memory.content, limit=ground.limits[memory.target])
-    )
+    )  # fmt: skip
+    obstacle = why_not_hot(memory.content, limit=ground.limits[memory.target]) if meant_hot else None
+    is_hot = meant_hot and obstacle is None
     stale = memory.state == "trashed" and memory.trash_reason == "stale"
     routing = Routing(
         route="hot" if memory.residence == "hot" else "stale" if stale else "cold",
@@ -177,7 +178,7 @@ def readmit(memory: Memory, ground: Ground, *, spare_id: str) -> Candidate:
         routing=routing,
         memory=kept,
         hot=is_hot,
-        reasons=(*passed.reasons, Reason(code="imported")),
+        reasons=(*passed.reasons, *([_obstacle(obstacle)] if obstacle else []), Reason(code="imported")),
         refused=_no_way_back(passed),
         gates=passed.notes,
         spare_id=spare_id,

@@ -374,7 +374,7 @@ def _add(
     candidate, reasons = within_share(c, candidate, bench)
     stored = rows.add(c, candidate.memory, cause)
     recorded = Recorded(outcome="hot" if candidate.hot else "cold", memory=stored, decision=decision, reasons=reasons)
-    recorded.vector = _attach(c, stored, bench, parts)
+    recorded.vector = _attach(c, stored, bench, parts, judge=not candidate.spare_id)
     if candidate.hot:
         recorded.begun = hot.begin(c, bench.tiers[stored.target], stored, "add", cause)
     _follow(c, stored, decision, cause, bench, recorded)
@@ -460,12 +460,15 @@ def within_share(c: apsw.Connection, candidate: Candidate, bench: Bench) -> tupl
     return freed, (Reason(code="importance_share_full"),)
 
 
-def _attach(c: apsw.Connection, memory: Memory, bench: Bench, parts: "NDArray[np.float32] | None") -> bool:
-    """Store the vectors of a memory, or ask for them; whether they are there."""
+def _attach(
+    c: apsw.Connection, memory: Memory, bench: Bench, parts: "NDArray[np.float32] | None", *, judge: bool = True
+) -> bool:
+    """Store the vectors of a memory, or ask for them, and with ``judge`` for a verdict then; whether they are there."""
     if parts is not None and bench.fingerprint is not None:
         vectors.attach(c, memory.seq, memory.content, bench.fingerprint, parts)
         return True
     now_ms = memories.to_ms(memory.updated_at) or 0
     vectors.queue_job(c, memory.namespace, memory.seq, now_ms)
-    vectors.queue_judgement(c, memory.namespace, memory.seq, now_ms)
+    if judge:
+        vectors.queue_judgement(c, memory.namespace, memory.seq, now_ms)
     return False

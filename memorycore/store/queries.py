@@ -50,10 +50,19 @@ class Kept:
 def note(c: apsw.Connection, namespace: str, queries: Sequence[Query]) -> None:
     """Write questions down, in order."""
     for query in queries:
-        c.execute(sql["note_query"], {
-            "namespace": namespace, "at": to_ms(query.at), "query": query.text, "source": query.source,
-            "session_id": query.session_id,
-        })  # fmt: skip
+        c.execute(sql["note_query"], _values(namespace, query))
+
+
+def note_once(c: apsw.Connection, namespace: str, query: Query) -> bool:
+    """Write a question down unless it is there, asked at the same moment; whether it is new."""
+    return first_row(c, "note_query_once", _values(namespace, query)) is not None
+
+
+def _values(namespace: str, query: Query) -> dict[str, object]:
+    return {
+        "namespace": namespace, "at": to_ms(query.at), "query": query.text, "source": query.source,
+        "session_id": query.session_id,
+    }  # fmt: skip
 
 
 def trim(c: apsw.Connection, now: datetime, *, days: float, kb: int) -> int:

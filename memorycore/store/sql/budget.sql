@@ -18,12 +18,18 @@ INSERT INTO hot_standing (
 INSERT INTO query_log (namespace, at, query, source, session_id)
 VALUES (:namespace, :at, :query, :source, :session_id);
 
+-- name: note_query_once
+INSERT INTO query_log (namespace, at, query, source, session_id)
+SELECT :namespace, :at, :query, :source, :session_id
+WHERE NOT EXISTS (SELECT 1 FROM query_log WHERE at = :at AND query = :query AND namespace = :namespace)
+RETURNING id;
+
 -- name: queries_after
 SELECT id, at, query, source, session_id FROM query_log
 WHERE namespace = :namespace AND id > :after ORDER BY id LIMIT :limit;
 
 -- name: last_queries
-SELECT query FROM query_log WHERE namespace = :namespace AND at >= :since ORDER BY id DESC LIMIT :limit;
+SELECT query FROM query_log WHERE namespace = :namespace AND at >= :since ORDER BY at DESC, id DESC LIMIT :limit;
 
 -- name: count_queries
 SELECT count(*), min(at) FROM query_log WHERE namespace = :namespace;

@@ -1,4 +1,4 @@
-"""A memory as one line of JSON, and back: what ``export`` writes and ``store --from`` reads.
+"""A memory as one line of JSON, and back: what ``export`` writes, and ``import`` and ``store --from`` read.
 
 The line carries the fields of a bulk store under their names there, and beside them everything else that a memory has,
 so that a round trip into an empty store loses nothing. ``memory_id`` marks such a line.
