@@ -1,6 +1,7 @@
 """Usage and status: the state of one memory at a glance."""
 
 import json
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -12,6 +13,7 @@ from memorycore.domain.memory import Target, format_time
 from memorycore.errors import HotFileError
 from memorycore.govern import activity
 from memorycore.govern import waiting as to_decide
+from memorycore.govern.purge import NOTICE
 from memorycore.hot.document import host_takes_edits, size
 from memorycore.hot.tier import HotTier
 from memorycore.options import CoreOptions, Language
@@ -23,7 +25,6 @@ if TYPE_CHECKING:
 
 # Files of the predecessor and of engines that it used, as they lie in its data directory.
 FOREIGN_FILES = ("trash.json", "activity.jsonl", "mnemosyne.db", "mnemosyne.sqlite", "beam.db")
-PURGE_NOTICE_DAYS = 7
 MOVES_DAYS = 7
 
 
@@ -104,6 +105,9 @@ def status(view: View) -> answers.Status:
         waiting.append(messages.text("degraded.vectors_failed", language, count=figures["cold"]["failed"]))
     tended = overview_upkeep.upkeep(view.db, view.options, view.namespaces, view.now)
     waiting += overview_upkeep.sentences(tended, language)
+    untold = misses.untold(view.options.data_dir, view.options.hot_dir)
+    if untold.in_vain >= misses.IN_VAIN:
+        waiting.insert(0, messages.text("degraded.host_in_vain", language, count=untold.in_vain))
     if problems:
         level, verdict = "needs_you", messages.text("verdict.needs_you", language, what=problems[0])
     elif waiting:
@@ -131,8 +135,8 @@ def status(view: View) -> answers.Status:
     }
     with view.db.read() as c:
         missed = misses.of(c, view.options.namespace, view.now)
-    if missed.counts:
-        answer["missed"] = {"since": format_time(missed.since) or "", "counts": dict(missed.counts)}
+    if counts := Counter(missed.counts) + Counter(untold.misses.counts):
+        answer["missed"] = {"since": format_time(missed.since or untold.misses.since) or "", "counts": dict(counts)}
     return answer
 
 
@@ -173,7 +177,7 @@ def foreign_files(options: CoreOptions) -> list[Path]:
 
 def _counts(view: View) -> tuple[int, int, int, int]:
     """(hot, cold, binned, binned and due for the purge within a week)."""
-    notice = timedelta(days=view.options.trash_days - PURGE_NOTICE_DAYS)
+    notice = timedelta(days=view.options.trash_days) - NOTICE
     where = {"namespaces": json.dumps(view.namespaces), "purge_before": to_ms(view.now - notice)}
     with view.db.read() as c:
         hot, cold, binned, due = only_row(c, "count_memories", where)

@@ -25,6 +25,7 @@ FAILURES = 3
 OPEN_S = 30.0
 # Variables that would make another interpreter look for its modules in Hermes' environment.
 OF_HERMES_PYTHON = ("PYTHONHOME", "PYTHONPATH", "VIRTUAL_ENV")
+OF_ONE_HOME = ("HERMES_HOME", "MEMORY_DIR")
 OK = 200
 
 Why = Literal["no_daemon", "other_home", "unreachable", "timeout", "refused", "breaker"]
@@ -58,12 +59,22 @@ class Place:
                 return found
         return None
 
+    def is_served_by(self, here: Mapping[str, Any]) -> bool:
+        """Whether that daemon works on the files of this home."""
+        return os.path.realpath(here["hot_dir"]) == os.path.realpath(self.hot_dir)
+
 
 def place(folder: Path, hermes_home: Path | str, environ: Mapping[str, str]) -> Place:
-    """Find MemoryCore for one Hermes home: as ``runtime.json`` in ``folder`` says, else on the PATH."""
+    """Find MemoryCore for one Hermes home: as ``runtime.json`` in ``folder`` says, else on the PATH.
+
+    Whose files are meant says the home alone. A folder that was copied along with another home still names that one.
+    """
     python, given = _runtime(folder / RUNTIME_FILE)
     on_path = None if python else shutil.which("memorycore", path=environ.get("PATH"))
-    kept = {name: value for name, value in environ.items() if name not in OF_HERMES_PYTHON}
+    named = given.get("HERMES_HOME", "")
+    if os.path.realpath(named) != os.path.realpath(hermes_home):
+        given = {name: value for name, value in given.items() if name not in OF_ONE_HOME}
+    kept = {name: value for name, value in environ.items() if name not in (*OF_HERMES_PYTHON, *OF_ONE_HOME)}
     env = {**kept, "HERMES_HOME": str(hermes_home), "PYTHONUTF8": "1", **given}
     data_dir = env.get("MEMORYCORE_DATA_DIR") or env.get("MNEMOSYNE_DATA_DIR") or "~/.memorycore/data"
     command = (python, "-m", "memorycore") if python else (on_path,) if on_path else ()
@@ -117,9 +128,10 @@ class Breaker:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Daemon:
-    """Calls to the daemon of one place."""
+    """Calls to the daemon of one place. Once ``over`` is set, none is started any more."""
 
     at: Place
+    over: threading.Event = field(default_factory=threading.Event)
     breaker: Breaker = field(default_factory=Breaker)
 
     def ask(self, route: str, arguments: Mapping[str, Any], *, within_s: float) -> Mapping[str, Any]:
@@ -131,9 +143,9 @@ class Daemon:
         until = time.monotonic() + within_s
         here = self.at.endpoint()
         if here is None:
-            start(self.at)
+            self._start()
             raise Missed("no_daemon")
-        if os.path.realpath(here["hot_dir"]) != os.path.realpath(self.at.hot_dir):
+        if not self.at.is_served_by(here):
             raise Missed("other_home")
         if not self.breaker.lets_through(f"{here.get('pid')} {here.get('started')}"):
             raise Missed("breaker")
@@ -142,10 +154,14 @@ class Daemon:
         except Missed as missed:
             self.breaker.note(failed=True)
             if missed.why != "timeout":  # whoever hangs leads all the same
-                start(self.at)
+                self._start()
             raise
         self.breaker.note(failed=False)
         return answer
+
+    def _start(self) -> None:
+        if not self.over.is_set():
+            start(self.at)
 
 
 def _exchange(here: Mapping[str, Any], route: str, arguments: Mapping[str, Any], until: float) -> Mapping[str, Any]:

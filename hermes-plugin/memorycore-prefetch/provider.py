@@ -5,21 +5,26 @@ The two files are the truth: what a hook missed, the daemon finds by looking at 
 
 import json
 import os
+import subprocess
+import sys
 import threading
 import time
 from collections import Counter
 from collections.abc import Mapping
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from agent.memory_provider import MemoryProvider
 
-from .client import Daemon, Missed, place, start
+from .client import Daemon, Missed, Place, place, start
 from .refused import refusals
+from .tally import Tally, file_of
 from .worker import Worker
 
 NAME = "memorycore-prefetch"
+LABEL, GLYPH = "MemoryCore", "\N{BRAIN}"
 # Hermes is promised 0.3 s for a prefetch and 0.5 s for a write; the rest is for a thread that wakes up late.
 PREFETCH_S = 0.25
 MEMORY_WRITE_S = 0.45
@@ -27,6 +32,12 @@ QUEUED_S = 5.0
 WRITE = "memory-write"
 DRAIN_S = 2.0
 REPORT_EVERY_S = 60.0
+SETUP_ENDS_WITHIN_S = 120.0
+# A daemon that is just being started answers within seconds; until then a write is told again after these pauses.
+STARTING = frozenset({"no_daemon", "unreachable"})
+AGAIN_AFTER_S = (0.5, 1.0, 2.0, 4.0, 8.0)
+# So many questions in a row without an answer are more than a daemon that was just starting.
+IN_VAIN = 3
 LONGEST_QUERY = 1_000
 MOST_GIVEN = 500  # ids of memories that a session got
 MOST_TOPIC_CHARS = 300
@@ -38,6 +49,8 @@ ABOUT = (
     "MEMORYCORE (memory beyond the two files)\n"
     "Notes that fit a message come along with it, each with its day and id; the tool memorycore_recall finds more."
 )
+DEGRADED = "It has not answered lately: notes may be missing in this session."
+NOT_FOUND = "MemoryCore was not found; run `memorycore hermes install` where it is installed"
 HERE = Path(__file__).resolve().parent
 
 
@@ -51,6 +64,8 @@ class MemoryCoreProvider(MemoryProvider):
     memory_write_s = MEMORY_WRITE_S
 
     def __init__(self) -> None:
+        self._over = threading.Event()
+        self._worker = Worker()
         self._bind(os.environ.get("HERMES_HOME") or Path.home() / ".hermes")
         self._session = ""
         self._silent = False
@@ -58,10 +73,9 @@ class MemoryCoreProvider(MemoryProvider):
         self._given: dict[str, list[str]] = {}
         self._given_chars = Counter[str]()
         self._ended = ""
-        self._worker = Worker()
-        self._missed = Counter[str]()
+        self._recalled = 0
         self._lock = threading.Lock()
-        self._next_report = 0.0
+        self._next_report = self._next_keep = 0.0
         self._write_waits = False
 
     @property
@@ -72,16 +86,23 @@ class MemoryCoreProvider(MemoryProvider):
         """Whether MemoryCore can be found; nothing is connected to."""
         return bool(self._at.command) or self._at.endpoint() is not None
 
+    def unavailable_reason(self) -> str:
+        return "" if self.is_available() else NOT_FOUND
+
     def initialize(self, session_id: str = "", **kwargs: Any) -> None:
         """Remember whose memory and which session this is, and have the daemon started if it does not run."""
-        if kwargs.get("hermes_home"):
-            self._bind(kwargs["hermes_home"])
-        self._worker = Worker()
-        self._session = str(session_id or "")
-        self._silent = kwargs.get("agent_context") in SILENT_CONTEXTS
-        self._block = _block(self._at.env.get(TOPICS, ""))
-        if not self._silent and self._at.endpoint() is None:
+        self._begin(session_id, kwargs)
+        if self._silent:
+            return
+        if self._at.endpoint() is None:
             start(self._at)
+        is_away = self._tally.in_vain() >= IN_VAIN and not self._send_report(within_s=self.prefetch_s)
+        self._block = _block(self._at.env.get(TOPICS, ""), is_away=is_away)
+        self._hint()  # a file that was filled meanwhile has room before the memory tool needs it
+
+    def initialize_for_inspection(self, session_id: str = "", **kwargs: Any) -> None:
+        """As ``initialize``, for somebody who only looks: no daemon is started and none is told anything."""
+        self._begin(session_id, kwargs)
 
     def system_prompt_block(self) -> str:
         """The same bytes for the life of this provider, so that the prompt's cache stays good."""
@@ -89,6 +110,7 @@ class MemoryCoreProvider(MemoryProvider):
 
     def prefetch(self, query: str, *, session_id: str = "", **kwargs: Any) -> str:
         """Dated notes that fit the question; an empty text when there are none, or no answer came in time."""
+        self._recalled = 0
         if self._silent or not str(query or "").strip():
             return ""
         session = str(session_id or self._session)
@@ -106,7 +128,16 @@ class MemoryCoreProvider(MemoryProvider):
         given += [str(item["id"]) for item in answer.get("items", [])]
         text = self._shown(str(answer.get("text") or ""))
         self._given_chars[session] += len(text)
+        self._recalled = len(text.splitlines())
         return text
+
+    def recall_status(self) -> Any:
+        """How many notes came with the last message, as newer versions of Hermes show it; None for none."""
+        try:
+            from agent.memory_provider import RecallStatus
+        except ImportError:
+            return None
+        return RecallStatus(provider_label=LABEL, count=self._recalled, glyph=GLYPH) if self._recalled else None
 
     def queue_prefetch(self, query: str, *, session_id: str = "", **kwargs: Any) -> None:
         """Nothing: a question is answered when it is asked."""
@@ -135,12 +166,7 @@ class MemoryCoreProvider(MemoryProvider):
         """The memory tool wrote a file: it is looked at now, and room is made where it is needed."""
         if self._silent or self._ask(self._told, WRITE, {"session_id": self._session}, self.memory_write_s) is not None:
             return
-        with self._lock:
-            if self._write_waits:
-                return
-            self._write_waits = True
-        if not self._worker.put(self._tell_of_write):
-            self._write_waits = False
+        if not self._hint():
             self._count(WRITE, "queue_full")
 
     def on_session_end(self, messages: Any = None, **kwargs: Any) -> None:
@@ -177,14 +203,33 @@ class MemoryCoreProvider(MemoryProvider):
     def save_config(self, values: Any = None, hermes_home: str = "", **kwargs: Any) -> None:
         """Nothing: ``memorycore hermes install`` and MemoryCore's own settings hold everything."""
 
+    def post_setup(self, hermes_home: str = "", config: Any = None, **kwargs: Any) -> None:
+        """``hermes memory setup`` does what ``memorycore hermes install`` does, and shows it."""
+        self._bind(hermes_home or self._at.env["HERMES_HOME"])
+        if not self._at.command:
+            sys.stdout.write(f"\n  {NOT_FOUND}.\n\n")
+            return
+        sys.stdout.flush()
+        with suppress(OSError, subprocess.TimeoutExpired):
+            subprocess.run(  # noqa: S603 the installer's own interpreter, no shell
+                [*self._at.command, "hermes", "install"],
+                env=dict(self._at.env),
+                stdin=subprocess.DEVNULL,
+                timeout=SETUP_ENDS_WITHIN_S,
+                check=False,
+            )
+
     def get_status_config(self, provider_config: Any = None, **kwargs: Any) -> dict[str, str]:
         """What ``hermes memory status`` prints."""
-        daemon = self._at.endpoint()
-        return {
+        found = {
             "memorycore": " ".join(self._at.command) or "not found",
+            "memory": str(self._at.hot_dir),
             "data": str(self._at.data_dir),
-            "daemon": "none yet; it is started when it is needed" if daemon is None else daemon["url"],
+            "daemon": _seen(self._at),
         }
+        if waits := self._tally.to_tell().missed:
+            found["not answered"] = ", ".join(f"{name} {count}" for name, count in waits.most_common())
+        return {**found, "more": "memorycore status, memorycore hermes doctor"}
 
     def backup_paths(self) -> list[str]:
         """MemoryCore's own backups; its database is not copied while others write to it."""
@@ -192,20 +237,31 @@ class MemoryCoreProvider(MemoryProvider):
         return [str(backups)] if backups.is_dir() else []
 
     def shutdown(self) -> None:
-        """Hand over what waits, with a limit."""
+        """Hand over what waits, with a limit. What cannot be told is kept for the next process."""
+        self._over.set()
         self._report(at_once=True)
         if left := self._worker.end(DRAIN_S):
-            self._count("shutdown", "left", left)
+            self._tally.miss("shutdown", "left", left)
+        self._tally.keep()
 
     def missed(self) -> dict[str, int]:
         """How often a hook went without, by hook and reason, since this was last told to the daemon."""
-        with self._lock:
-            return dict(self._missed)
+        return self._tally.missed()
+
+    def _begin(self, session_id: str, facts: Mapping[str, Any]) -> None:
+        if self._worker.is_over:
+            self._over, self._worker = threading.Event(), Worker()
+        self._bind(facts.get("hermes_home") or self._at.env["HERMES_HOME"])
+        self._session = str(session_id or "")
+        self._silent = facts.get("agent_context") in SILENT_CONTEXTS
+        self._block = _block(self._at.env.get(TOPICS, ""))
 
     def _bind(self, hermes_home: Path | str) -> None:
+        """To this home for life, whatever the environment says later."""
         self._at = place(HERE, hermes_home, os.environ)
+        self._tally = Tally(file_of(self._at.data_dir, self._at.hot_dir), may_make_folder=bool(self._at.command))
         # Each with a breaker of its own: a write that takes long says nothing against questions.
-        self._asked, self._told, self._queued = (Daemon(at=self._at) for _ in range(3))
+        self._asked, self._told, self._queued = (Daemon(at=self._at, over=self._over) for _ in range(3))
 
     def _tell(self, route: str, **arguments: str) -> None:
         """Have a call made by the worker; skipped and counted when too many wait."""
@@ -214,11 +270,30 @@ class MemoryCoreProvider(MemoryProvider):
         if not self._worker.put(partial(self._ask, self._queued, route, arguments, QUEUED_S)):
             self._count(route, "queue_full")
 
+    def _hint(self) -> bool:
+        """Have the daemon told that a file may have been written; once for any number of writes that wait."""
+        with self._lock:
+            if self._write_waits:
+                return True
+            self._write_waits = True
+        if not self._worker.put(self._tell_of_write):
+            self._write_waits = False
+            return False
+        return True
+
     def _tell_of_write(self) -> None:
-        """Once more, without hurry; for any number of writes that got no answer meanwhile."""
+        """Without hurry; a daemon that is just being started is waited for, but not by the end of a session."""
         with self._lock:
             self._write_waits = False
-        self._ask(self._queued, WRITE, {"session_id": self._session}, QUEUED_S)
+        for pause_s in (*AGAIN_AFTER_S, 0.0):
+            try:
+                self._queued.ask(WRITE, {"session_id": self._session}, within_s=QUEUED_S)
+            except Missed as missed:
+                if missed.why not in STARTING or not self._at.command or self._over.wait(pause_s):
+                    return
+            else:
+                self._answered()
+                return
 
     def _ask(
         self, daemon: Daemon, route: str, arguments: Mapping[str, Any], within_s: float
@@ -229,7 +304,7 @@ class MemoryCoreProvider(MemoryProvider):
         except Missed as missed:
             self._count(route, missed.why)
             return None
-        self._report()
+        self._answered()
         return answer
 
     def _shown(self, text: str) -> str:
@@ -240,32 +315,51 @@ class MemoryCoreProvider(MemoryProvider):
         return "\n".join(kept)
 
     def _count(self, hook: str, why: str, by: int = 1) -> None:
+        """One more miss; what is counted is in the file soon, should this process be killed."""
+        self._tally.miss(hook, why, by, question=hook == "prefetch" and why != "blocked")
         with self._lock:
-            self._missed[f"{hook}:{why}"] += by
+            if time.monotonic() < self._next_keep:
+                return
+            self._next_keep = time.monotonic() + REPORT_EVERY_S
+        self._worker.put(self._tally.keep)
+
+    def _answered(self) -> None:
+        if self._tally.answered():
+            self._report()
 
     def _report(self, *, at_once: bool = False) -> None:
         """Tell a daemon that answers what was missed before."""
         with self._lock:
-            if not self._missed or (time.monotonic() < self._next_report and not at_once):
+            if at_once and not self._tally.missed():
+                return
+            if time.monotonic() < self._next_report and not at_once:
                 return
             self._next_report = time.monotonic() + REPORT_EVERY_S
         self._worker.put(self._send_report)
 
-    def _send_report(self) -> None:
-        missed = self.missed()
+    def _send_report(self, *, within_s: float = QUEUED_S) -> bool:
+        """Whether a daemon was told."""
+        waits = self._tally.to_tell()
         try:
-            self._queued.ask("plugin-report", {"host": "hermes", "missed": missed}, within_s=QUEUED_S)
+            self._queued.ask("plugin-report", {"host": "hermes", "missed": dict(waits.missed)}, within_s=within_s)
         except Missed:
-            return
-        with self._lock:
-            self._missed.subtract(missed)
-            self._missed = +self._missed
+            return False
+        self._tally.told(waits)
+        return True
 
 
-def _block(topics: str) -> str:
+def _seen(at: Place) -> str:
+    """What can be said of the daemon without asking it."""
+    here = at.endpoint()
+    if here is None:
+        return "none now; it is started when it is needed"
+    return str(here["url"]) if at.is_served_by(here) else f"works for {here['hot_dir']}, not for this home"
+
+
+def _block(topics: str, *, is_away: bool = False) -> str:
     named = [" ".join(topic.split()) for topic in topics.replace("，", ",").replace("、", ",").split(",")]
     line = ", ".join(topic for topic in named if topic)[:MOST_TOPIC_CHARS]
-    return f"{ABOUT}\nTopics: {line}" if line else ABOUT
+    return "\n".join([ABOUT, *([DEGRADED] if is_away else []), *([f"Topics: {line}"] if line else [])])
 
 
 def _is_blocked(text: str) -> bool:

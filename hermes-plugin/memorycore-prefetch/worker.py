@@ -15,12 +15,17 @@ class Worker:
         self._queue: queue.Queue[Callable[[], object]] = queue.Queue(MOST_WAITING)
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
-        self._over = False
+        self._is_ending = self._over = False
+
+    @property
+    def is_over(self) -> bool:
+        """Whether it takes nothing more."""
+        return self._is_ending
 
     def put(self, work: Callable[[], object]) -> bool:
         """Whether there was room for it."""
         with self._lock:
-            if self._over:
+            if self._is_ending:
                 return False
             try:
                 self._queue.put_nowait(work)
@@ -33,6 +38,8 @@ class Worker:
 
     def end(self, within_s: float) -> int:
         """Take nothing more, and work off what waits. How many pieces were left when the time was over."""
+        with self._lock:
+            self._is_ending = True
         with self._queue.all_tasks_done:
             self._queue.all_tasks_done.wait_for(lambda: not self._queue.unfinished_tasks, within_s)
             left = self._queue.unfinished_tasks
