@@ -147,6 +147,7 @@ class BudgetOptions:
     promote_days: int = 2
     restore_rest_days: float = 1.0
     session_idle_minutes: float = 10.0
+    room_step: float = 0.05
     compress_idle_days: float = 30.0
     compress_chars: int = 200
     pointer_idle_days: float = 45.0

@@ -17,7 +17,7 @@ from memorycore.hot.document import why_not_hot
 from memorycore.hot.tier import HotTier
 from memorycore.lifecycle import hot, retire, turn
 from memorycore.lifecycle.rows import Cause
-from memorycore.store import edges, standing
+from memorycore.store import edges, memories, standing
 
 _log = logging.getLogger(__name__)
 WAIT_MS = 250  # for another writer; a question does not wait longer
@@ -48,6 +48,17 @@ def come_back(rooms: Rooms, meant: Sequence[Memory], cause: Cause) -> frozenset[
         except (HotFileError, StoreError) as error:
             _log.info("no rule came back: %s", error.code)
     return frozenset(back)
+
+
+def come_back_later(rooms: Rooms) -> frozenset[str]:
+    """Bring rules back that a host's questions meant, once no session's prompt holds the files; their ids."""
+    if not rooms.told_rules or rooms.session_runs():
+        return frozenset()
+    ids, rooms.told_rules = list(rooms.told_rules), {}
+    with rooms.db.read() as c:
+        told = [memories.by_id(c, memory_id, (rooms.options.namespace,)) for memory_id in ids]
+    rules = [memory for memory in told if memory is not None and memory.policy in RULES]
+    return come_back(rooms, rules, rooms.cause("recall", "recall"))
 
 
 def _weight(rooms: Rooms, memory: Memory, known: Standing | None) -> float:

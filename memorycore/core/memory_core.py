@@ -10,6 +10,7 @@ from typing import Self, Unpack
 from memorycore import (
     answers,
     answers_forget,
+    answers_import,
     answers_overflow,
     answers_story,
     answers_turn,
@@ -33,9 +34,11 @@ from memorycore.core import (
     remote,
     review,
     second_look,
+    take_over,
     turns,
     undo,
 )
+from memorycore.core.comeback import come_back_later
 from memorycore.core.forget_many import Wanted
 from memorycore.core.review import Choice
 from memorycore.core.rooms import Rooms, new_id, utc_now
@@ -102,6 +105,7 @@ class MemoryCore:
             model_rounds.in_background(rooms, self._endpoint)
         if rooms.background is not None:
             overflow.tend(rooms)
+            come_back_later(rooms)
         return bool(judged or asked) | remote.catch_up(rooms)
 
     @classmethod
@@ -151,6 +155,7 @@ class MemoryCore:
         if self.background:
             self.rooms.uses.ended(self.rooms.uses.open_sessions())
             overflow.tend(self.rooms, at_end=True)
+            come_back_later(self.rooms)
         self.rooms.close()
 
     def __enter__(self) -> Self:
@@ -410,6 +415,23 @@ class MemoryCore:
     def export(self) -> Iterator[dict[str, object]]:
         """Every memory of these namespaces that is not purged, oldest first, as ``store --from`` reads it back."""
         return look.export(self.rooms)
+
+    def import_from(
+        self,
+        named: Sequence[Path] = (),
+        *,
+        actor: str,
+        left_in: Iterable[Path] = (),
+        dry_run: bool = False,
+        report: take_over.Report = lambda _done, _total: None,
+    ) -> answers_import.Imported:
+        """Import what files and folders hold: exports, memory files of another home, what the predecessor left.
+
+        Without ``named``, what it left in folders of ours and in those of ``left_in``. Nothing of the files is changed.
+        What is known already, by its text or from an earlier import, is not imported again.
+        """
+        folders = (self.options.data_dir, self.options.data_dir.parent, self.options.hot_dir, *left_in)
+        return take_over.take_over(self.rooms, named, folders, actor=actor, dry_run=dry_run, report=report)
 
     def touch(self) -> None:
         """Take notice of what others did to the hot files. A file that cannot be read is a problem, not an end."""

@@ -73,14 +73,24 @@ def tend(rooms: Rooms, *, at_end: bool = False, headroom: int = 0) -> None:
 def _tend(rooms: Rooms, tier: HotTier, headroom: int) -> None:
     contents = tier.look()
     ground = replace(ground_of(rooms, tier), needed=headroom)
-    is_low = size(contents.entries) <= ground.marks.soft
-    if not contents.exists or (is_low and ground.in_session):
+    chars = size(contents.entries)
+    is_low = chars <= ground.marks.soft
+    if not contents.exists or (is_low and ground.in_session) or (headroom and _has_room(rooms, ground, tier, chars)):
         return
     entries = _entries(rooms, tier)
     if is_low and not any(entry.passing for entry in entries):
         return
     planned, _ = _with_copies(rooms, plan(entries, ground), limit_s=ROUND_S)
     _act(rooms, tier, planned, replace(rooms.cause(ACTOR, "overflow"), automatic=True))
+    rooms.room_made[tier.target] = size(tier.document().entries)
+
+
+def _has_room(rooms: Rooms, ground: Ground, tier: HotTier, chars: int) -> bool:
+    """Whether room was made for this host before, and little came in since: each change costs it its prompt's cache."""
+    last = rooms.room_made.get(tier.target)
+    if last is None or chars + ground.needed > tier.limit:
+        return False
+    return chars <= last + rooms.options.budget.room_step * tier.limit
 
 
 def _with_shorter_texts(rooms: Rooms, runs: Sequence[reply_overflow.Run]) -> list[reply_overflow.Run]:

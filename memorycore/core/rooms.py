@@ -79,6 +79,8 @@ class Rooms:
         self.new_id = new_id
         self._queued_for = ""
         self.tended_at = time.monotonic()
+        self.told_rules: dict[str, None] = {}  # ids of rules that a host's questions meant since they last came back
+        self.room_made: dict[Target, int] = {}  # code points that a file had when room was last made for a host
         self.later = later
         self.db = open_database(options.data_dir)
         self.embedding = embedding or EmbeddingService(embed_choice(options))

@@ -6,10 +6,12 @@ from contextlib import suppress
 
 from memorycore import answers_turn, overview
 from memorycore.core import look, overflow
+from memorycore.core.comeback import come_back_later
 from memorycore.core.rooms import Rooms
 from memorycore.domain.memory import Memory
 from memorycore.domain.text import sanitise
 from memorycore.errors import HotFileError
+from memorycore.govern.overflow.ladder import RULES
 from memorycore.intake import clean_name
 from memorycore.search import Hit, SearchRequest
 from memorycore.search.same import repeats
@@ -18,6 +20,7 @@ from memorycore.store.queries import Query
 
 LONGEST_QUERY = 1_000
 CANDIDATES = 20
+MOST_TOLD = 100  # rules that wait for their way back
 NEXT_WRITE = 203  # code points of an entry that a host may write next, with its delimiter
 # A host that fences what it is given deletes whatever stands between such marks.
 FENCES = ("<memory-context>", "</memory-context>")
@@ -29,16 +32,23 @@ def prefetch(
     """The memories worth telling before a question is answered, best first.
 
     Of the best candidates those fall away that the session was ``given`` (ids), that stand in the prompt anyway, in
-    these words or others, and whatever is weak or was not the user's. Nothing comes back from the bin or into a hot
-    file, and nobody's use is noted: what is offered unasked would else rank higher for it the next time. The question
-    itself is logged as a prefetch.
+    these words or others, and whatever is weak or was not the user's. Nothing comes back from the bin, and nobody's use
+    is noted: what is offered unasked would else rank higher for it the next time. A retired rule that was meant and is
+    offered comes back into its file when no session is at work. The question itself is logged as a prefetch.
     """
     if session_id:
         rooms.session_seen(session_id)
     rooms.touch()
     asked = sanitise(query)[:LONGEST_QUERY]
     viewer = clean_name(session_id, rooms.options.gates)
-    result = rooms.search(asked, SearchRequest(namespaces=rooms.namespaces, top_k=CANDIDATES, viewer_session=viewer))
+    request = SearchRequest(
+        namespaces=rooms.namespaces,
+        top_k=CANDIDATES,
+        viewer_session=viewer,
+        marks_strong=rooms.options.budget.enabled,
+        strong_score=rooms.options.budget.strong_score,
+    )
+    result = rooms.search(asked, request)
     with rooms.db.read() as c:
         found = memories.by_seq(c, [hit.seq for hit in result.hits], rooms.namespaces)
     if rooms.options.activity_log and asked.strip():
@@ -61,6 +71,8 @@ def prefetch(
         else:
             items.append(item)
             room -= needed
+            if hit.seq in result.strong and memory.policy in RULES and len(rooms.told_rules) < MOST_TOLD:
+                rooms.told_rules[memory.id] = None
     answer: answers_turn.Prefetched = {
         "text": "\n".join(map(line, items)),
         "items": items,
@@ -98,6 +110,7 @@ def session_done(rooms: Rooms, session_id: str) -> answers_turn.Noted:
     """The session is over: what stayed in the hot files for its sake may leave."""
     rooms.sessions_ended([session_id])
     overflow.tend(rooms, at_end=True)
+    come_back_later(rooms)
     return {"session_id": session_id, "stored": 0}
 
 

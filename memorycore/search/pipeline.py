@@ -131,4 +131,4 @@ def _answer(  # noqa: PLR0913 what one question is answered from
     if request.tells_strong:
         best = with_a_rule(sought, weighed, best)
     hits = tuple(beside_their_opposites(sought, with_named(sought, best, allowed), allowed))
-    return hits, meant(sought, hits) if request.tells_strong else frozenset[int]()
+    return hits, meant(sought, hits) if request.tells_strong or request.marks_strong else frozenset[int]()

@@ -42,7 +42,8 @@ class SearchRequest:
     ``viewer_session``: the session that asks; memories of one session only are shown to it alone. ``also``: ids of
     memories that are shown if they may be, however they rank. ``seeks_bin``: look into the bin for what is strongly
     meant. ``every_wording``: memories that say the same are all results, for somebody who has to choose one.
-    ``tells_strong``: say which cold results are strongly meant, by ``strong_score`` or else the model's own threshold.
+    ``tells_strong``: say which cold results are strongly meant, by ``strong_score`` or else the model's own threshold,
+    and keep a place for rules among them; ``marks_strong``: only say so.
     """
 
     namespaces: tuple[str, ...]
@@ -54,6 +55,7 @@ class SearchRequest:
     seeks_bin: bool = False
     every_wording: bool = False
     tells_strong: bool = False
+    marks_strong: bool = False
     strong_score: float | None = None
 
 

@@ -186,6 +186,7 @@ class Settings:
     promote_days: int = setting(2, "MEMORYCORE_PROMOTE_DAYS", read=whole(0, 1_000))
     restore_rest_days: float = setting(1.0, "MEMORYCORE_RESTORE_REST_DAYS", read=number(0, 36_500))
     session_idle_minutes: float = setting(10.0, "MEMORYCORE_SESSION_IDLE_MINUTES", read=number(0, 100_000))
+    room_step: float = setting(0.05, "MEMORYCORE_ROOM_STEP", read=number(0, 1))
     compress_idle_days: float = setting(30.0, "MEMORYCORE_COMPRESS_IDLE_DAYS", read=number(0, 36_500))
     compress_chars: int = setting(200, "MEMORYCORE_COMPRESS_CHARS", read=whole(1, 1_000_000))
     pointer_idle_days: float = setting(45.0, "MEMORYCORE_POINTER_IDLE_DAYS", read=number(0, 36_500))

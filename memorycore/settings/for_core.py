@@ -129,6 +129,7 @@ def _budget(settings: "Settings") -> BudgetOptions:
         promote_days=settings.promote_days,
         restore_rest_days=settings.restore_rest_days,
         session_idle_minutes=settings.session_idle_minutes,
+        room_step=settings.room_step,
         compress_idle_days=settings.compress_idle_days,
         compress_chars=settings.compress_chars,
         pointer_idle_days=settings.pointer_idle_days,

@@ -166,6 +166,22 @@ def session(root: Path, budget: BudgetOptions) -> object:
         return core.rooms.session_runs()
 
 
+def refilled(root: Path, budget: BudgetOptions) -> object:
+    """How often room is made for a host that goes on writing above the hard mark."""
+    home = Home(root)
+    home.options = replace(home.options, budget=budget)
+    made = 0
+    with home.core(long_lived=True) as core:
+        home.write_memory_file(*(f"The crate {number} holds {'nails ' * 15}".strip() for number in range(40)))
+        core.host_wrote("s")
+        for number in range(8):
+            home.write_memory_file(*home.entries(), f"The box {number} holds screws of size {number}.")
+            before = home.entries()
+            core.host_wrote("s")
+            made += home.entries() != before
+    return made
+
+
 CHANGED: list[tuple[str, Any, Observed]] = [
     ("enabled", False, pressed),
     ("half_life_days", 5.0, weight),
@@ -183,6 +199,7 @@ CHANGED: list[tuple[str, Any, Observed]] = [
     ("promote_days", 0, came_back),
     ("restore_rest_days", 0.01, came_back),
     ("session_idle_minutes", 2.0, session),
+    ("room_step", 0.0, refilled),
     ("compress_idle_days", 90.0, told),
     ("compress_chars", 50, told),
     ("pointer_idle_days", 20.0, told),

@@ -177,3 +177,23 @@ def held(home: Home) -> Generator[None]:
         other.execute("BEGIN IMMEDIATE")
         yield
         other.execute("ROLLBACK")
+
+
+def test_rules_that_a_host_was_told_come_back_together_when_its_session_is_over(home: Home) -> None:
+    with home.core(long_lived=True, vectors=True) as core:
+        retired(core, "tortoise", "kettle", "archive", pointing=False)
+        home.clock.forward(days=30)
+        before = home.memory_file.read_bytes()
+        for name in ("tortoise", "kettle"):
+            told = core.prefetch(
+                f"do I ask Ana about the {name} before I order a new {name} for the {name} room?",
+                session_id="s", given=(), most=5, most_chars=1500,
+            )  # fmt: skip
+            assert text(name) in told["text"]
+        assert (home.memory_file.read_bytes(), hot(core)) == (before, set())
+        inode = home.memory_file.stat().st_ino
+        core.session_done("s")
+        assert hot(core) >= {"tortoise", "kettle"}
+        assert home.memory_file.stat().st_ino != inode
+        moved = [one for one in core.history(limit=100, automatic_only=True)["events"] if one["actor"] == "recall"]
+        assert len({one["run"] for one in moved}) == 1
