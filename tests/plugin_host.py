@@ -72,8 +72,8 @@ def one_shot(provider: Any, *, orderly: bool) -> None:
         return
     provider.shutdown()
 
-    def no_more(thread: threading.Thread) -> None:
-        raise AssertionError(thread.name)
+    def no_more(self: threading.Thread) -> None:
+        raise AssertionError(self.name)
 
     threading.Thread.start = no_more
     provider.prefetch(QUESTION)

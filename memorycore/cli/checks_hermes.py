@@ -4,7 +4,7 @@ import json
 import os
 import shutil
 import subprocess
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
@@ -41,13 +41,15 @@ def examine(home: Path, env: Mapping[str, str], language: Language) -> Iterator[
         lambda: check_plugin(folder),
         lambda: check_interpreter(folder, runtime, env),
         lambda: check_config(home),
+        lambda: check_neighbours(home, {**env, **runtime.env}),
         lambda: _check_daemon({**env, **runtime.env}),
         lambda: check_host(home, env),
     ):
-        yield from _safely(check, language)
+        yield from safely(check, language)
 
 
-def _safely(check: Any, language: Language) -> Iterable[Finding]:
+def safely(check: Callable[[], Iterable[Finding]], language: Language) -> Iterable[Finding]:
+    """What a check finds; a failure of the check itself is a finding as well."""
     try:
         return list(check())
     except MemoryCoreError as error:
@@ -74,6 +76,8 @@ def check_plugin(folder: Path) -> Iterator[Finding]:
     yield Finding(level="pass", code="hermes_plugin", facts={"path": folder})
     if not any(word in start.read_text(encoding="utf-8")[:MARKED_CHARS] for word in MARKERS):
         yield Finding(level="fail", code="hermes_no_marker", facts={"path": start})
+    if strays := hermes_home.strays(folder):
+        yield Finding(level="warn", code="hermes_strays", facts={"names": ", ".join(strays), "path": folder})
     try:
         carried = hermes_home.source()
     except MemoryCoreError:
@@ -134,6 +138,21 @@ def check_config(home: Path) -> Iterator[Finding]:
     at = _mapping(entry.get("env")).get("HERMES_HOME")
     if at != str(home):
         yield Finding(level="warn", code="hermes_server_elsewhere", facts={"at": at or "-", "path": home})
+
+
+def check_neighbours(home: Path, env: Mapping[str, str]) -> Iterator[Finding]:
+    """Whether another home of Hermes shares the data directory: a daemon works for one of them at a time."""
+    from memorycore.settings import load_settings
+
+    data_dir = load_settings(env).data_dir
+    root = home.parent.parent if home.parent.name == "profiles" else home
+    for other in (root, *sorted(root.glob("profiles/*"))):
+        runtime = runtime_of(other / "plugins" / PLUGIN)
+        if other == home or not runtime.python:
+            continue
+        told = {name: value for name, value in env.items() if not name.endswith("_DATA_DIR")}  # it has its own word
+        if load_settings({**told, **runtime.env}).data_dir == data_dir:
+            yield Finding(level="warn", code="hermes_shared_data", facts={"other": other, "path": data_dir})
 
 
 def _mapping(value: object) -> dict[str, Any]:

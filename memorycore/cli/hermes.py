@@ -13,12 +13,14 @@ from memorycore.cli.shell import Shell
 from memorycore.cli.write import DryRun, Json, option
 
 if TYPE_CHECKING:
+    from memorycore.cli.finding import Finding
     from memorycore.core.give_back import Returns
     from memorycore.daemon.control import Stopped
     from memorycore.hosts.hermes_home import Plan
     from memorycore.settings import Settings
 
 PATHS = ("MEMORYCORE_DATA_DIR", "MNEMOSYNE_DATA_DIR", "MEMORYCORE_CONFIG", "MEMORYCORE_EMBED_KEY_FILE")
+OF_ONE_PLACE = frozenset({"HERMES_HOME", "MEMORY_DIR", "PYTHONPATH", "PYTHONUTF8"})
 Profile = Annotated[str | None, option("--profile", "NAME")]
 
 
@@ -27,6 +29,7 @@ def install(*, profile: Profile = None, dry_run: DryRun = False, json: Json = Fa
     from datetime import UTC, datetime
 
     from memorycore import __version__
+    from memorycore.cli import checks
     from memorycore.hosts import clients, hermes_home
     from memorycore.settings import user_home
 
@@ -39,19 +42,39 @@ def install(*, profile: Profile = None, dry_run: DryRun = False, json: Json = Fa
     planned = hermes_home.plan_install(
         home, hermes_home.source(), entry, version=__version__, now=datetime.now(UTC)
     )  # fmt: skip
+    _show_plan(shell, planned, "trial" if dry_run else "install")
     if not dry_run:
-        _show_plan(shell, planned, "install")
         hermes_home.install(planned)
-    else:
-        _show_plan(shell, planned, "trial")
+    found = [] if dry_run else _verified(home, env, shell)
     if json:
         status = "nothing_to_change" if not planned.changes else "trial" if dry_run else "installed"
-        shell.emit({"ok": True, "status": status, **_answer(planned)})
+        shell.emit({
+            "ok": not checks.failed(found), "status": status, **_answer(planned),
+            "checks": [checks.as_answer(one, shell) for one in found],
+        })  # fmt: skip
     elif planned.changes and not dry_run:
         shell.out.print(shell.word("hermes.installed", home=home), style="bold", soft_wrap=True)
         if planned.backup is not None:
             shell.out.print(shell.word("client.backup", file=planned.backup), style="dim", soft_wrap=True)
         shell.out.print(shell.word("client.restart", client="Hermes"))
+    if not json:
+        for one in found:
+            checks.show(one, shell)
+    if checks.failed(found):
+        raise typer.Exit(1)
+
+
+def _verified(home: Path, env: Mapping[str, str], shell: Shell) -> "list[Finding]":
+    """What Hermes itself says of the installation, and what else somebody should know at once."""
+    from memorycore.cli import checks_hermes
+
+    runtime = checks_hermes.runtime_of(home / "plugins" / checks_hermes.PLUGIN)
+    steps = (
+        lambda: checks_hermes.check_neighbours(home, {**env, **runtime.env}),
+        lambda: checks_hermes.check_host(home, env),
+    )
+    found = [one for step in steps for one in checks_hermes.safely(step, shell.language)]
+    return [one for one in found if one.code != "hermes_not_found"]
 
 
 def uninstall(*, profile: Profile = None, dry_run: DryRun = False, json: Json = False) -> None:
@@ -124,13 +147,18 @@ def home_of(profile: str | None, env: Mapping[str, str]) -> Path:
 def environment(home: Path, env: Mapping[str, str]) -> dict[str, str]:
     """What our programs are told that work for this home: our own variables as they are, and this home's files.
 
-    ``MEMORY_DIR`` says which files are meant without Hermes; here the home says it. It is written down only where the
-    config file would lead elsewhere.
+    What an earlier installation was told holds on: else one that is brought up to date from another shell would look
+    for its memory elsewhere. ``MEMORY_DIR`` says which files are meant without Hermes; here the home says it. It is
+    written down only where the config file would lead elsewhere.
     """
+    from memorycore.cli.checks_hermes import PLUGIN, runtime_of
     from memorycore.settings import absolute, load_settings, user_home
 
     user = user_home(env)
-    told = {**env, **{name: str(absolute(env[name], user)) for name in PATHS if env.get(name)}}
+    earlier = {
+        name: value for name, value in runtime_of(home / "plugins" / PLUGIN).env.items() if name not in OF_ONE_PLACE
+    }
+    told = {**earlier, **env, **{name: str(absolute(env[name], user)) for name in PATHS if env.get(name)}}
     if env.get("PYTHONPATH"):
         parts = env["PYTHONPATH"].split(os.pathsep)
         told["PYTHONPATH"] = os.pathsep.join(str(absolute(part, user)) for part in parts if part)

@@ -25,6 +25,7 @@ PLUGIN = "memorycore-prefetch"
 CONFIG = "config.yaml"
 RUNTIME, RECORD = "runtime.json", "installed.json"
 SIDECARS = ("MEMORY.meta.json", "USER.meta.json")
+WAYS_IN = frozenset({"command", "args", "env", "url", "headers", "transport"})  # how Hermes reaches the server
 CARRIED = frozenset({".py", ".yaml", ".md", ".toml"})
 
 
@@ -115,6 +116,16 @@ def server_block(entry: Entry) -> dict[str, Any]:
     }
 
 
+def _beside_theirs(block: Mapping[str, Any], stands: object) -> dict[str, Any]:
+    """Our entry with what somebody has set in it beside: which tools are offered, how long a call may take."""
+    if not isinstance(stands, dict):
+        return dict(block)
+    kept = {key: value for key, value in cast("dict[str, Any]", stands).items() if key not in WAYS_IN}
+    tools = kept.get("tools")
+    offered = cast("dict[str, Any]", tools) if isinstance(tools, dict) else {}
+    return {**block, **kept, "tools": {**block["tools"], **offered}}
+
+
 def plan_install(home: Path, carried: Path, entry: Entry, *, version: str, now: datetime) -> Plan:
     """What installing changes; nothing when all of it is there already.
 
@@ -128,29 +139,44 @@ def plan_install(home: Path, carried: Path, entry: Entry, *, version: str, now: 
         raise InvalidInput(field=str(target), why="plugin_is_link")
     before = atomic.read(path)
     provider = Place(section=SECTION, key=KEY, value=PLUGIN)
+    stands = hermes_config.place(hermes_config.read(before, path=str(path)), SERVERS, SERVER, path=str(path)).value
+    server = Place(section=SERVERS, key=SERVER, value=_beside_theirs(server_block(entry), stands))
     after = hermes_config.changed(before, provider, path=str(path))
-    after = hermes_config.changed(
-        after, Place(section=SERVERS, key=SERVER, value=server_block(entry)), path=str(path)
-    )  # fmt: skip
+    after = hermes_config.changed(after, server, path=str(path))
     known = read_record(home)
     wanted = {one.name: one.read_bytes() for one in _carried(carried)}
     wanted[RUNTIME] = _json({"python": entry.command, "env": dict(entry.env)})
-    there = {one.name for one in _own_files(target)}
-    changes = [
-        Change(path=target / name, before=atomic.read(target / name), after=data) for name, data in wanted.items()
-    ]
-    changes += [
-        Change(path=target / name, before=atomic.read(target / name), after=None)
-        for name in sorted(there - wanted.keys() - {RECORD})
-    ]
+    changes = _plugin_changes(target, wanted, _files_of(known), mark=f"changed-{now:%Y%m%d-%H%M%S}")
     config = Change(path=path, before=before, after=after)
     if known is not None and config.is_none and all(one.is_none for one in changes):
         return Plan(home=home, config=config, plugin=tuple(changes), record=known)
     is_first = known is None
     backup = path.with_name(f"{CONFIG}.before-memorycore-{now:%Y%m%d-%H%M%S}") if before and is_first else None
     record = _record(home, config, backup, known, version=version, now=now)
+    record["files"] = {name: _sha(data) for name, data in wanted.items()}
     noted = Change(path=target / RECORD, before=atomic.read(target / RECORD), after=_json(record))
     return Plan(home=home, config=config, plugin=(*changes, noted), record=record, backup=backup)
+
+
+def _plugin_changes(target: Path, wanted: Mapping[str, bytes], ours: Mapping[str, str], *, mark: str) -> list[Change]:
+    """What happens to the files of the plugin. ``ours``: by name, as an earlier installation wrote them.
+
+    What somebody changed is kept beside, under another name. What an earlier version had goes; a file that no version
+    brought stays.
+    """
+    changes: list[Change] = []
+    for name, data in wanted.items():
+        before = atomic.read(target / name)
+        changes.append(Change(path=target / name, before=before, after=data))
+        if before not in {None, data} and _sha(before) != ours.get(name, ""):
+            changes.append(Change(path=target / f"{name}.{mark}", before=None, after=before))
+    gone = sorted({one.name for one in _own_files(target)} & ours.keys() - wanted.keys())
+    return changes + [Change(path=target / name, before=atomic.read(target / name), after=None) for name in gone]
+
+
+def _files_of(record: Mapping[str, Any] | None) -> Mapping[str, str]:
+    """Which files an installation wrote, by name with their hashes."""
+    return cast("Mapping[str, str]", (record or {}).get("files") or {})
 
 
 def _record(
@@ -215,7 +241,10 @@ def plan_uninstall(home: Path) -> Plan:
     """
     path, target = home / CONFIG, home / "plugins" / PLUGIN
     record, now = read_record(home), atomic.read(path)
-    plugin = tuple(Change(path=one, before=one.read_bytes(), after=None) for one in _own_files(target))
+    names = _brought(record)
+    plugin = tuple(
+        Change(path=one, before=one.read_bytes(), after=None) for one in _own_files(target) if one.name in names
+    )
     backup = path.with_name(str(record["backup"])) if record and record.get("backup") else None
     if record is not None and record.get("config_after") == _sha(now):
         old = atomic.read(backup) if backup else None
@@ -228,6 +257,20 @@ def plan_uninstall(home: Path) -> Plan:
     return Plan(
         home=home, config=Change(path=path, before=now, after=after), plugin=plugin, record=record, backup=backup
     )
+
+
+def _brought(record: Mapping[str, Any] | None) -> frozenset[str]:
+    """The names of the plugin's files: those that were written, or, where nothing tells, those that we carry."""
+    names = set(_files_of(record))
+    with suppress(NotAvailable):
+        names |= {one.name for one in _carried(source())}
+    return frozenset(names | {RUNTIME, RECORD})
+
+
+def strays(folder: Path) -> list[str]:
+    """Programs in the plugin's folder that are none of its own; Hermes runs them when it loads the plugin."""
+    names = _brought(read_record(folder.parent.parent))
+    return [one.name for one in _own_files(folder) if one.suffix == ".py" and one.name not in names]
 
 
 def _was_there(record: Mapping[str, Any]) -> bool:
@@ -275,7 +318,11 @@ def uninstall(planned: Plan) -> None:
         if target.is_symlink():
             target.unlink()
         elif target.exists():
-            shutil.rmtree(target)
+            for one in planned.plugin:
+                one.path.unlink(missing_ok=True)
+            shutil.rmtree(target / "__pycache__", ignore_errors=True)
+            with suppress(OSError):  # somebody keeps something of their own there
+                target.rmdir()
         if planned.record is not None and planned.record.get("made_plugins"):
             with suppress(OSError):  # somebody keeps another plugin there by now
                 target.parent.rmdir()

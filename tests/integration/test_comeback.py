@@ -196,4 +196,4 @@ def test_rules_that_a_host_was_told_come_back_together_when_its_session_is_over(
         assert hot(core) >= {"tortoise", "kettle"}
         assert home.memory_file.stat().st_ino != inode
         moved = [one for one in core.history(limit=100, automatic_only=True)["events"] if one["actor"] == "recall"]
-        assert len({one["run"] for one in moved}) == 1
+        assert len({one.get("run") for one in moved}) == 1

@@ -63,3 +63,19 @@ def test_hermes_itself_is_asked_where_it_is_there(
     program.write_text(f"#!/bin/sh\n/bin/cat <<END\n{says}\nEND\n", encoding="utf-8")
     program.chmod(0o755)
     assert code in codes(mc, level, PATH=str(mc.home))
+
+
+def test_a_program_that_is_not_of_the_plugin_is_named(mc: CommandLine, home: Path) -> None:
+    (home / "plugins" / "memorycore-prefetch" / "test_mine.py").write_text("", encoding="utf-8")
+    assert codes(mc, "warn", PATH="") == ["hermes_strays"]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="a program of one line")
+def test_an_installation_that_hermes_does_not_take_is_a_failure_at_once(mc: CommandLine) -> None:
+    (mc.home / ".hermes").mkdir()
+    program = mc.home / "hermes"
+    program.write_text("#!/bin/sh\necho 'Plugin: NOT installed'\n", encoding="utf-8")
+    program.chmod(0o755)
+    ran = mc("hermes", "install", "--json", PATH=str(mc.home))
+    assert (ran.code, ran.answer["ok"]) == (1, False)
+    assert [one["code"] for one in ran.answer["checks"]] == ["hermes_status_bad"]

@@ -1,5 +1,6 @@
 """Moving into a Hermes home and out of it leaves nothing behind and loses no text."""
 
+import hashlib
 import json
 import sys
 from pathlib import Path
@@ -219,3 +220,58 @@ def test_after_many_moves_every_rule_is_readable_without_us(mc: CommandLine) -> 
     assert "[recall" not in kept["MEMORY.md"]
     left = [path.name for path in home.rglob("*") if "memorycore" in path.name or path.name.endswith(".meta.json")]
     assert left == []
+
+
+def plugin_of(home: Path) -> Path:
+    return home / "plugins" / "memorycore-prefetch"
+
+
+def test_what_somebody_changed_in_the_plugin_is_kept_and_what_they_added_stays(mc: CommandLine) -> None:
+    home = a_home(mc)
+    mc("hermes", "install")
+    folder = plugin_of(home)
+    (folder / "worker.py").write_text("# mine\n", encoding="utf-8")
+    (folder / "notes.md").write_text("mine", encoding="utf-8")
+    record = json.loads((folder / "installed.json").read_text(encoding="utf-8"))
+    old = folder / "of_an_earlier_version.py"
+    old.write_text("", encoding="utf-8")
+    record["files"][old.name] = hashlib.sha256(b"").hexdigest()
+    (folder / "installed.json").write_text(json.dumps(record), encoding="utf-8")
+    plan = mc("hermes", "install").out
+    (kept,) = folder.glob("worker.py.changed-*")
+    assert kept.read_text(encoding="utf-8") == "# mine\n"
+    assert kept.name in plan
+    assert not old.exists()
+    assert "# mine" not in (folder / "worker.py").read_text(encoding="utf-8")
+    mc("hermes", "uninstall")
+    assert {path.name for path in folder.iterdir()} == {"notes.md", kept.name}
+
+
+def test_what_somebody_set_beside_our_entry_stays_when_it_is_brought_up_to_date(mc: CommandLine) -> None:
+    home = a_home(mc, "mcp_servers:\n  memorycore:\n    url: http://x\n    timeout: 90\n    tools: {include: [a]}\n")
+    mc("hermes", "install")
+    ours = yaml.safe_load((home / "config.yaml").read_text(encoding="utf-8"))["mcp_servers"]["memorycore"]
+    assert (ours["command"], ours["timeout"]) == (sys.executable, 90)
+    assert ours["tools"] == {"resources": False, "prompts": False, "include": ["a"]}
+    assert "url" not in ours
+
+
+def test_what_an_installation_was_told_holds_when_it_is_repeated_from_another_shell(mc: CommandLine) -> None:
+    home = a_home(mc)
+    data = mc.home / "elsewhere"
+    mc("hermes", "install", MEMORYCORE_DATA_DIR=str(data))
+    assert mc("hermes", "install", "--json").answer["status"] == "nothing_to_change"
+    assert str(data) in mc("hermes", "uninstall", "--dry-run").out
+    mc("hermes", "install", MEMORYCORE_DATA_DIR="")
+    runtime = json.loads((plugin_of(home) / "runtime.json").read_text(encoding="utf-8"))
+    assert "MEMORYCORE_DATA_DIR" not in runtime["env"]
+
+
+def test_two_homes_with_one_data_directory_are_told_of_it(mc: CommandLine) -> None:
+    a_home(mc)
+    a_home(mc, "", ".hermes/profiles/work")
+    assert mc("hermes", "install", "--json").answer["checks"] == []
+    checks = mc("hermes", "install", "--profile", "work", "--json").answer["checks"]
+    assert [one["code"] for one in checks] == ["hermes_shared_data"]
+    own = mc("hermes", "install", "--profile", "work", "--json", MEMORYCORE_DATA_DIR=str(mc.home / "work")).answer
+    assert own["checks"] == []
