@@ -98,7 +98,8 @@ def refusal(tool: ToolSpec, error: MemoryCoreError, language: Language) -> Mappi
 def _run(desk: Place, tool: ToolSpec, arguments: Mapping[str, Any], caller: Caller) -> tuple[Mapping[str, Any], int]:
     ask = _checked(tool, arguments)
     with desk.core() as core:
-        desk.seen(caller.session_id)
+        if caller.session_id:  # a program that names no session has no prompt that would hold the files
+            desk.seen(caller.session_id)
         answer = dict(tool.run(core, ask, caller))
     if extras := [name for name in arguments if name not in tool.ask.model_fields]:
         answer["unknown_arguments"] = [name[:40] for name in extras[:NAMED_EXTRAS]]

@@ -59,6 +59,17 @@ def test_no_more_are_offered_than_the_settings_say(daemon: Service) -> None:
     assert answer["left_out"]["more"] == 2
 
 
+def test_a_session_gets_no_more_in_all_than_it_may(daemon: Service) -> None:
+    stored = daemon.answer("store", content="The sluice keeper of Delft is called Saskia.")
+    asked = {"query": "What is the sluice keeper of Delft called?", "given": list[str]()}
+    full = daemon.answer("prefetch", session_id="full", given_chars=11_950, **asked)
+    assert full["text"] == ""
+    assert full["left_out"]["more"] > 0
+    assert daemon.answer("prefetch", session_id="full", **asked)["items"] == []
+    daemon.answer("session-end", session_id="full", reason="compression")
+    assert daemon.answer("prefetch", session_id="full", **asked)["items"][0]["id"] == stored["id"]
+
+
 def test_nothing_comes_back_from_the_bin(daemon: Service) -> None:
     gone = daemon.answer("store", content="The ledger of the ferry lies in drawer nine.")
     daemon.answer("forget", id=gone["id"])
@@ -115,6 +126,29 @@ def test_a_host_at_work_finds_room_for_its_next_entry_however_many_it_writes(tmp
             assert hot["chars"] + 203 <= hot["limit"]
             assert new in home.entries()
         assert core.status()["memories"] == 30
+
+
+def test_a_program_that_names_no_session_is_none(tmp_path: Path) -> None:
+    with service(tmp_path / "home") as daemon:
+        daemon.answer("store", content=FACT)
+        daemon.answer("plugin-report", host="hermes", missed={"prefetch:timeout": 1})
+        assert daemon.answer("status")["sessions"] == 0
+        daemon.answer("memory-write", session_id="s")
+        assert daemon.answer("status")["sessions"] == 1
+
+
+def test_a_record_that_a_host_wrote_stays_for_its_session_and_goes_cold_with_it(tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    rule, record = "Always greet the crew in Danish.", "2026-03-02: moved the archive to the new server in Turku."
+    with home.core(long_lived=True) as core:
+        core.host_wrote("s")
+        home.write_memory_file(rule, record)
+        core.host_wrote("s")
+        assert home.entries() == [rule, record]
+        assert core.recall("archive Turku", actor="test")["results"][0]["content"] == record
+        core.session_done("s")
+        assert home.entries() == [rule]
+        assert core.recall("archive Turku", actor="test")["results"][0]["tier"] == "cold"
 
 
 def test_a_turn_leaves_no_word_of_the_conversation(daemon: Service) -> None:

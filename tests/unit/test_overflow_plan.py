@@ -102,6 +102,18 @@ def test_a_running_session_keeps_its_entries_but_not_the_room_that_a_write_needs
     assert len(pressed.moves) == 1, "just what is needed"
 
 
+def test_what_a_host_wrote_of_things_done_leaves_with_its_session_whatever_room_there_is() -> None:
+    record = replace(entry("2026-02-03: moved the archive to Lyon", days=1, kind="state"), passing=True)
+    line = replace(entry("Restarted the router", days=1, kind="state"), passing=True, stale=True)
+    entries = [record, line, entry("The office is in Lyon", days=1, kind="state"), rule(1)]
+    held = plan(entries, ground(in_session=True))
+    assert (held.moves, [move.entry for move in held.deferred]) == ((), [record, line])
+    moves = plan(entries, ground()).moves
+    assert [(move.entry, move.how, move.reason) for move in moves] == [
+        (record, "cold", "session_over"), (line, "bin", "stale"),
+    ]  # fmt: skip
+
+
 def test_what_would_leave_in_vain_stays() -> None:
     entries = [rule(1, pinned=True), rule(2, pinned=True), rule(3)]
     planned = plan(entries, ground(needed=800))
