@@ -135,8 +135,10 @@ def questions(path: Path, data: bytes, ground: Ground) -> Found:
         if isinstance(found, str):
             problems.append(Problem(path=path, code=found, where=str(number)))
             continue
-        is_old = ground.now - found.at >= timedelta(days=ground.log_days)
-        items.append(Item(ref=str(number), **({"why": "too_old"} if is_old else {"question": found})))
+        if ground.now - found.at >= timedelta(days=ground.log_days):
+            items.append(Item(ref=str(number), why="too_old"))
+        else:
+            items.append(Item(ref=str(number), question=found))
     return Found(path=path, what="questions", items=tuple(items), problems=tuple(problems))
 
 
