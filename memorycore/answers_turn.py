@@ -27,6 +27,16 @@ class Prefetched(TypedDict):
     degraded: NotRequired[list[str]]
 
 
+class HeldBack(TypedDict):
+    """What the gates would hold back of texts: the names of secrets, and of personal data where that may not come in.
+
+    ``rules`` are their codes. No value of them is told.
+    """
+
+    held: list[str]
+    rules: list[str]
+
+
 class Noted(TypedDict):
     """``session_id`` is at work, or over. ``stored``: texts of a conversation that were kept, which are none."""
 

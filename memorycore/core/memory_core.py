@@ -242,6 +242,10 @@ class MemoryCore:
         """A host says that it wrote a hot file: look at both now, and make room above the soft mark."""
         return turns.host_wrote(self.rooms, session_id)
 
+    def held_back(self, texts: Sequence[str]) -> answers_turn.HeldBack:
+        """What the gates would hold back of texts that a host is about to write. Nothing of them is kept."""
+        return turns.held_back(self.rooms, texts)
+
     def turn_done(self, session_id: str) -> answers_turn.Noted:
         """A session is at work. No word of its conversation is kept."""
         return turns.turn_done(self.rooms, session_id)

@@ -8,6 +8,7 @@ from memorycore import answers_turn, overview
 from memorycore.core import look, overflow
 from memorycore.core.comeback import come_back_later
 from memorycore.core.rooms import Rooms
+from memorycore.domain.gates import name_of, personal, secrets
 from memorycore.domain.memory import Memory
 from memorycore.domain.text import sanitise
 from memorycore.errors import HotFileError
@@ -112,6 +113,16 @@ def session_done(rooms: Rooms, session_id: str) -> answers_turn.Noted:
     overflow.tend(rooms, at_end=True)
     come_back_later(rooms)
     return {"session_id": session_id, "stored": 0}
+
+
+def held_back(rooms: Rooms, texts: Sequence[str]) -> answers_turn.HeldBack:
+    """What no way into memory would let through of these texts. Nothing is kept of them, nor looked up."""
+    blocks_persons = rooms.options.gates.pii == "block"
+    found = [
+        finding for text in texts for finding in (*secrets.find(text), *(personal.find(text) if blocks_persons else ()))
+    ]
+    rules = list(dict.fromkeys(finding.rule for finding in found))
+    return {"held": [name_of(rule) for rule in rules], "rules": rules}
 
 
 def host_missed(rooms: Rooms, host: str, missed: Mapping[str, int]) -> answers_turn.Counted:

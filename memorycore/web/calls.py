@@ -56,6 +56,12 @@ class PluginReport(asks.Ask):
     )
 
 
+class Gate(asks.Ask):
+    texts: Annotated[list[str], Field(min_length=1, max_length=100)] = Field(
+        description="What a host is about to write; it is looked at and not kept"
+    )
+
+
 class SyncTurn(asks.Ask):
     session_id: str = Field(description="The host's session")
     user_content: str = Field("", description="May be sent; it is not kept")
@@ -78,6 +84,8 @@ def table(settings: "Settings", given: Given) -> Mapping[str, ToolSpec]:
         ToolSpec(name="prefetch", description="What is remembered about a question.", ask=Prefetch,
                  run=_prefetch_with(settings, given), read_only=True),
         ToolSpec(name="memory-write", description="A host wrote a hot file.", ask=MemoryWrite, run=_memory_write),
+        # By POST only: what stands behind a question mark may end in somebody's log.
+        ToolSpec(name="gate", description="What of texts may not be kept.", ask=Gate, run=_gate),
         ToolSpec(name="sync-turn", description="A turn of a session is over.", ask=SyncTurn, run=_sync_turn),
         ToolSpec(name="session-end", description="A session is over, or was compressed.", ask=SessionEnd,
                  run=_session_end_with(given)),
@@ -92,6 +100,10 @@ def _status(core: "MemoryCore", _ask: asks.Usage, _caller: Caller) -> Answer:
 
 def _memory_write(core: "MemoryCore", ask: MemoryWrite, _caller: Caller) -> Answer:
     return cast("Answer", core.host_wrote(ask.session_id))
+
+
+def _gate(core: "MemoryCore", ask: Gate, _caller: Caller) -> Answer:
+    return cast("Answer", core.held_back(ask.texts))
 
 
 def _sync_turn(core: "MemoryCore", ask: SyncTurn, _caller: Caller) -> Answer:
