@@ -4,6 +4,7 @@ import json
 import os
 import shutil
 import subprocess
+import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,6 +22,7 @@ from memorycore.options import Language
 MARKERS = ("MemoryProvider", "register_memory_provider")
 MARKED_CHARS = 8192
 ANSWERS_WITHIN_S = 60.0
+TELLING = ("Provider:", "Plugin:", "Status:")  # of what `hermes memory status` prints
 SAYS_VERSION = "import memorycore, sys; sys.stdout.write(memorycore.__version__)"
 
 
@@ -166,13 +168,24 @@ def _check_daemon(env: Mapping[str, str]) -> Iterator[Finding]:
 
 
 def check_host(home: Path, env: Mapping[str, str]) -> Iterator[Finding]:
-    """What Hermes itself says of its memory, where it is on the path."""
+    """What Hermes itself says of its memory, where it is on the path.
+
+    It is asked about a copy of what decides: whoever starts it in a home finds folders and files there afterwards.
+    """
     program = shutil.which("hermes", path=env.get("PATH"))
     if program is None:
         yield Finding(level="pass", code="hermes_not_found")
         return
-    ran = _run([program, "memory", "status"], {**env, "HERMES_HOME": str(home), "PYTHONPATH": ""})
-    said = [line.strip() for line in ran.stdout.splitlines() if PLUGIN in line or "vailable" in line or "NOT" in line]
+    with tempfile.TemporaryDirectory() as folder:
+        copy = Path(folder) / home.name
+        copy.mkdir()
+        for name in (hermes_home.CONFIG, ".env"):
+            if (home / name).is_file():
+                shutil.copy(home / name, copy / name)
+        if (home / "plugins" / PLUGIN).is_dir():
+            shutil.copytree(home / "plugins" / PLUGIN, copy / "plugins" / PLUGIN)
+        ran = _run([program, "memory", "status"], {**env, "HERMES_HOME": str(copy), "PYTHONPATH": ""})
+    said = [line.strip() for line in ran.stdout.splitlines() if line.strip().startswith(TELLING)]
     works = ran.returncode == 0 and PLUGIN in ran.stdout and not any(
         word in ran.stdout for word in ("NOT installed", "not available", "NOT available")
     )  # fmt: skip

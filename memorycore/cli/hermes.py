@@ -3,7 +3,7 @@
 import difflib
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from memorycore.cli.finding import Finding
     from memorycore.core.give_back import Returns
     from memorycore.daemon.control import Stopped
+    from memorycore.hosts.clients import Entry
     from memorycore.hosts.hermes_home import Plan
     from memorycore.settings import Settings
 
@@ -25,20 +26,16 @@ Profile = Annotated[str | None, option("--profile", "NAME")]
 
 
 def install(*, profile: Profile = None, dry_run: DryRun = False, json: Json = False) -> None:
-    from dataclasses import replace
     from datetime import UTC, datetime
 
     from memorycore import __version__
     from memorycore.cli import checks
-    from memorycore.hosts import clients, hermes_home
-    from memorycore.settings import user_home
+    from memorycore.hosts import hermes_home
 
     shell = Shell(as_json=json)
     home = home_of(profile, os.environ)
     env = environment(home, os.environ)
-    entry = clients.server_entry(clients.client("hermes", home=user_home(env), env=env), env, hermes_home=home)
-    if env.get("PYTHONPATH"):  # a source tree that is not installed
-        entry = replace(entry, env={**entry.env, "PYTHONPATH": env["PYTHONPATH"]})
+    entry = _entry(home, env)
     planned = hermes_home.plan_install(
         home, hermes_home.source(), entry, version=__version__, now=datetime.now(UTC)
     )  # fmt: skip
@@ -53,15 +50,38 @@ def install(*, profile: Profile = None, dry_run: DryRun = False, json: Json = Fa
             "checks": [checks.as_answer(one, shell) for one in found],
         })  # fmt: skip
     elif planned.changes and not dry_run:
-        shell.out.print(shell.word("hermes.installed", home=home), style="bold", soft_wrap=True)
-        if planned.backup is not None:
-            shell.out.print(shell.word("client.backup", file=planned.backup), style="dim", soft_wrap=True)
-        shell.out.print(shell.word("client.restart", client="Hermes"))
+        _tell_installed(shell, planned, entry.left_out)
     if not json:
         for one in found:
             checks.show(one, shell)
     if checks.failed(found):
         raise typer.Exit(1)
+
+
+def _entry(home: Path, env: Mapping[str, str]) -> "Entry":
+    """How Hermes starts our server."""
+    from dataclasses import replace
+
+    from memorycore.hosts import clients
+    from memorycore.settings import user_home
+
+    entry = clients.server_entry(clients.client("hermes", home=user_home(env), env=env), env, hermes_home=home)
+    if env.get("PYTHONPATH"):  # a source tree that is not installed
+        entry = replace(entry, env={**entry.env, "PYTHONPATH": env["PYTHONPATH"]})
+    return entry
+
+
+def _tell_installed(shell: Shell, planned: "Plan", left_out: Sequence[str]) -> None:
+    from memorycore.hosts import hermes_home
+
+    shell.out.print(shell.word("hermes.installed", home=planned.home), style="bold", soft_wrap=True)
+    if other := hermes_home.earlier_provider(planned.record):
+        shell.out.print(shell.word("hermes.in_place_of", provider=other), soft_wrap=True)
+    if planned.backup is not None:
+        shell.out.print(shell.word("client.backup", file=planned.backup), style="dim", soft_wrap=True)
+    if left_out:
+        shell.err.print(shell.word("daemon.left_out", names=", ".join(left_out)), style="yellow")
+    shell.out.print(shell.word("client.restart", client="Hermes"))
 
 
 def _verified(home: Path, env: Mapping[str, str], shell: Shell) -> "list[Finding]":
@@ -227,7 +247,7 @@ def _difference(planned: "Plan") -> str:
     return "".join(
         line if line.endswith("\n") else line + "\n"
         for line in difflib.unified_diff(
-            before.splitlines(keepends=True), after.splitlines(keepends=True), str(planned.config.path), "", n=2
+            before.splitlines(keepends=True), after.splitlines(keepends=True), *[str(planned.config.path)] * 2, n=2
         )
     )
 

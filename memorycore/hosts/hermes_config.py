@@ -42,9 +42,9 @@ def read(data: bytes | None, *, path: str) -> dict[str, Any]:
     try:
         whole: object = yaml.safe_load((data or b"").decode("utf-8-sig"))
     except (UnicodeDecodeError, yaml.YAMLError) as error:
-        raise InvalidInput(field=path, why="unparsable", detail=str(error)) from error
+        raise InvalidInput(field=path, why="hermes_config_unclear", detail=_in_one_line(error)) from error
     if whole is not None and not isinstance(whole, dict):
-        raise InvalidInput(field=path, why="unparsable", detail="no mapping")
+        raise InvalidInput(field=path, why="hermes_config_unclear", detail="no mapping")
     return cast("dict[str, Any]", whole or {})
 
 
@@ -56,7 +56,7 @@ def place(whole: Mapping[str, Any], section: str, key: str, *, path: str) -> Pla
     """
     below = whole.get(section)
     if below is not None and not isinstance(below, dict):
-        raise InvalidInput(field=path, why="unparsable", detail=f"{section} is no mapping")
+        raise InvalidInput(field=path, why="hermes_config_unclear", detail=f"{section} is no mapping")
     known = cast("dict[str, Any]", below or {})
     return Place(section=section, key=key, value=known.get(key), has_section=section in whole)
 
@@ -83,7 +83,7 @@ def changed(data: bytes | None, wanted: Place, *, path: str) -> bytes:
         encoded = (mark + outcome.replace("\n", line_end)).encode("utf-8")
         if _says(encoded, meant, path):
             return encoded
-    raise InvalidInput(field=path, why="unparsable", detail=f"{wanted.section}.{wanted.key}")
+    raise InvalidInput(field=path, why="hermes_config_unclear", detail=f"{wanted.section}.{wanted.key}")
 
 
 def _says(data: bytes, meant: Mapping[str, Any], path: str) -> bool:
@@ -214,8 +214,17 @@ def _anew(text: str, wanted: Place) -> str:
         out = io.StringIO()
         writer.dump(whole, out)
     except (YAMLError, AttributeError, KeyError, TypeError) as error:
-        raise InvalidInput(field=f"{wanted.section}.{wanted.key}", why="unparsable", detail=str(error)) from error
+        raise InvalidInput(
+            field=f"{wanted.section}.{wanted.key}", why="hermes_config_unclear", detail=_in_one_line(error)
+        ) from error
     return out.getvalue()
+
+
+def _in_one_line(error: Exception) -> str:
+    """What a reader of YAML complains of, and where."""
+    mark = getattr(error, "problem_mark", None)
+    problem = getattr(error, "problem", None) or str(error).partition("\n")[0]
+    return f"{problem}, line {mark.line + 1}" if mark is not None else str(problem)
 
 
 def _quoted(value: Any) -> Any:

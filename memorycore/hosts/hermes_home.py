@@ -221,6 +221,8 @@ def install(planned: Plan) -> None:
         Conflict: Somebody changed ``config.yaml`` since the plan was made.
         Unwritable: The system refuses.
     """
+    if not planned.config.is_none and (refused := atomic.why_not_writable(planned.config.path)):
+        raise refused
     with _refusals(planned.home):
         for one in planned.plugin:
             if not one.is_none:
@@ -246,6 +248,9 @@ def plan_uninstall(home: Path) -> Plan:
         Change(path=one, before=one.read_bytes(), after=None) for one in _own_files(target) if one.name in names
     )
     backup = path.with_name(str(record["backup"])) if record and record.get("backup") else None
+    if record is not None and record.get("config_before") == _sha(now) and not _was_there(record):
+        config = Change(path=path, before=now, after=now)  # never changed, or put back by hand
+        return Plan(home=home, config=config, plugin=plugin, record=record, exact=True, backup=backup)
     if record is not None and record.get("config_after") == _sha(now):
         old = atomic.read(backup) if backup else None
         if _sha(old) == record.get("config_before") and not _was_there(record):
@@ -271,6 +276,13 @@ def strays(folder: Path) -> list[str]:
     """Programs in the plugin's folder that are none of its own; Hermes runs them when it loads the plugin."""
     names = _brought(read_record(folder.parent.parent))
     return [one.name for one in _own_files(folder) if one.suffix == ".py" and one.name not in names]
+
+
+def earlier_provider(record: Mapping[str, Any] | None) -> str:
+    """The other provider that Hermes used before the first installation; empty for none."""
+    before = cast("Mapping[str, Mapping[str, Any]]", (record or {}).get("before") or {})
+    value = before.get(SECTION, {}).get("value")
+    return "" if value in {None, PLUGIN} else str(value)
 
 
 def _was_there(record: Mapping[str, Any]) -> bool:

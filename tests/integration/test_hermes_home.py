@@ -275,3 +275,20 @@ def test_two_homes_with_one_data_directory_are_told_of_it(mc: CommandLine) -> No
     assert [one["code"] for one in checks] == ["hermes_shared_data"]
     own = mc("hermes", "install", "--profile", "work", "--json", MEMORYCORE_DATA_DIR=str(mc.home / "work")).answer
     assert own["checks"] == []
+
+
+def test_nothing_is_written_beside_a_config_that_cannot_be_written(mc: CommandLine) -> None:
+    home = a_home(mc)
+    (home / "config.yaml").chmod(0o444)
+    before = everything(home)
+    assert mc("hermes", "install", "--json").answer["code"] == "unwritable"
+    assert everything(home) == before
+
+
+def test_the_provider_that_was_there_is_named_and_comes_back(mc: CommandLine) -> None:
+    home = a_home(mc, "memory:\n  provider: honcho\n")
+    assert "honcho" in mc("hermes", "install").out.partition("Hermes uses MemoryCore")[2]
+    config = home / "config.yaml"
+    config.write_text(config.read_text(encoding="utf-8") + "new: true\n", encoding="utf-8")
+    mc("hermes", "uninstall")
+    assert yaml.safe_load(config.read_text(encoding="utf-8")) == {"memory": {"provider": "honcho"}, "new": True}
