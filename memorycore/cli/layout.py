@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
@@ -71,9 +72,13 @@ def sentence_of(reason: str) -> str:
     return sentence if colon and code.replace("_", "").isalnum() else reason
 
 
-def minute(moment: object) -> str:
-    """``2026-03-14 09:30`` of an ISO time in UTC."""
-    return str(moment or "")[:16].replace("T", " ")
+def minute(shell: "Shell", moment: object) -> str:
+    """``2026-03-14 09:30`` of an ISO time, as clocks show it here; empty for none."""
+    if not moment:
+        return ""
+    at = datetime.fromisoformat(str(moment))
+    at = at if at.tzinfo else at.replace(tzinfo=UTC)
+    return at.astimezone(shell.settings.zone()).strftime("%Y-%m-%d %H:%M")
 
 
 def pairs(item: Mapping[str, object]) -> str:

@@ -83,7 +83,7 @@ def _facts(shell: Shell, line: "HistoryLine") -> str:
     from memorycore.cli.layout import minute
 
     facts = [
-        minute(line["at"]),
+        minute(shell, line["at"]),
         line["actor"],
         shell.word("say.by_itself") if line["automatic"] else "",
         shell.word("say.undone_by", event=line["undone_by"]) if "undone_by" in line else "",

@@ -66,7 +66,7 @@ def answer(shell: "Shell", found: "Daemon | None", steps: "Sequence[Mapping[str,
 def status(shell: "Shell", answer: "Mapping[str, Any]") -> None:
     shell.out.print(Text(shell.word(f"daemon.is_{answer['status']}", pid=answer["pid"]), style="bold"))
     rows = [
-        (shell.word(f"daemon.label_{name}"), Text(minute(value) if name == "started" else str(value)))
+        (shell.word(f"daemon.label_{name}"), Text(minute(shell, value) if name == "started" else str(value)))
         for name, value in answer.items()
         if name in {"version", "started", "url", "data_dir", "log"} and value is not None
     ]
@@ -81,8 +81,8 @@ def status(shell: "Shell", answer: "Mapping[str, Any]") -> None:
 
 def _row(shell: "Shell", one: "Mapping[str, Any]") -> list[Text]:
     outcome = shell.word(f"daemon.outcome_{one['outcome']}") if one["outcome"] else ""
-    last = f"{minute(one['last'])} {outcome}".strip() if one["last"] else "–"
-    return [Text(one["step"]), Text(last), Text(minute(one["next"]) or "–")]
+    last = f"{minute(shell, one['last'])} {outcome}".strip() if one["last"] else "–"
+    return [Text(one["step"]), Text(last), Text(minute(shell, one["next"]) or "–")]
 
 
 def differences(ours: "Settings", where: "Endpoint") -> list[str]:

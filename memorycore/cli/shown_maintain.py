@@ -35,10 +35,10 @@ def schedule(shell: "Shell", steps: "Sequence[Scheduled]") -> None:
     words = [shell.word(f"schedule.{name}") for name in ("step", "every", "last", "next")]
     rows = [tuple(Text(word, style="dim") for word in words)]
     for step in steps:
-        last = minute(step.get("last")) or "—"
+        last = minute(shell, step.get("last")) or "—"
         if outcome := step.get("outcome", ""):
             last = f"{last} {shell.word(f'outcome.{outcome}')}" if outcome != "done" else last
-        rows.append((Text(step["step"]), Text(step["every"]), Text(last), Text(minute(step.get("next")) or "—")))
+        rows.append((Text(step["step"]), Text(step["every"]), Text(last), Text(minute(shell, step.get("next")) or "—")))
     shell.out.print(columns(*rows))
     shell.out.print()
     shell.out.print(inside(columns(*((step["step"], Text(shell.word(f"step.{step['step']}"))) for step in steps))))

@@ -86,7 +86,7 @@ def _facts(shell: "Shell", answer: "Status", daemon: "Mapping[str, Any]") -> "Ma
         "remote": _remote(shell, cold),
         "upkeep": _upkeep(shell, answer["upkeep"]),
         "daemon": shell.word(
-            f"usage.daemon_{daemon['status']}", since=minute(daemon.get("started")), url=daemon.get("url")
+            f"usage.daemon_{daemon['status']}", since=minute(shell, daemon.get("started")), url=daemon.get("url")
         ),
         "bin": shell.word("usage.bin", count=usage["binned"], due=answer["purge_due"] or None),
         "moves": _moves(shell, answer["moves"]),
@@ -169,8 +169,8 @@ def _upkeep(shell: "Shell", found: "Upkeep") -> str:
     """When the store was tended and will be; that it is large, where it is."""
     last, soon = found.get("last"), found.get("next")
     told = [
-        shell.word("usage.last_step", step=last["step"], at=minute(last["at"])) if last else "",
-        shell.word("usage.next_step", step=soon["step"], at=minute(soon["at"])[-5:]) if soon else "",
+        shell.word("usage.last_step", step=last["step"], at=minute(shell, last["at"])) if last else "",
+        shell.word("usage.next_step", step=soon["step"], at=minute(shell, soon["at"])[-5:]) if soon else "",
         shell.word(f"usage.{'large_healthy' if found['capacity']['healthy'] else 'large'}")
         if found["capacity"]["level"] != "normal"
         else "",

@@ -38,7 +38,7 @@ def story(shell: "Shell", answer: "Story") -> None:
         shell.out.print(inside(_list(_link(shell, link) for link in answer["links"])))
     if answer["revisions"]:
         _heading(shell, "say.revisions")
-        earlier = ((minute(item.get("from")), str(item.get("content", ""))) for item in answer["revisions"])
+        earlier = ((minute(shell, item.get("from")), str(item.get("content", ""))) for item in answer["revisions"])
         shell.out.print(inside(columns(*earlier)))
     if answer["events"]:
         _heading(shell, "say.events")
@@ -82,7 +82,7 @@ def _event(shell: "Shell", item: Mapping[str, Any]) -> tuple[str, list[Text]]:
         lines.append(Text(shell.word("say.said", text=said)))
     lines += [Text(f"· {why}") for why in cast("list[str]", item.get("why", []))]
     facts = (
-        minute(item.get("at")),
+        minute(shell, item.get("at")),
         str(item.get("actor", "")),
         shell.word("say.by_itself") if item.get("automatic") else "",
         shell.word("say.undone_by", event=item["undone_by"]) if "undone_by" in item else "",

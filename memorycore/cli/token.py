@@ -43,7 +43,7 @@ def token_list(*, json: Json = False) -> None:
         shell.emit({"tokens": told})
     elif known:
         heads = [shell.word(f"token.{head}") for head in ("name", "namespace", "author", "created")]
-        rows = [(one.name, one.namespace, one.author, minute(one.created_at)) for one in known]
+        rows = [(one.name, one.namespace, one.author, minute(shell, one.created_at)) for one in known]
         shell.out.print(inside(columns(heads, *rows)))
     else:
         shell.out.print(shell.word("token.none"))

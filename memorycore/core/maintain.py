@@ -27,7 +27,7 @@ ACTOR = "maintenance"
 REMOTE_S = 60.0
 
 
-def maintain(
+def maintain(  # noqa: PLR0913 what is run, for whom, and how
     rooms: Rooms,
     names: Sequence[str] = (),
     *,
@@ -35,8 +35,9 @@ def maintain(
     report: Report | None = None,
     time_box_s: float | None = None,
     owner: str = "",
+    by_itself: bool = False,
 ) -> answers_upkeep.Maintained:
-    """Run steps, all of them or those named, each under its lease.
+    """Run steps, all of them or those named, each under its lease. ``by_itself``: nobody has asked for it now.
 
     Raises:
         InvalidInput: There is no step with this name; nothing ran.
@@ -52,6 +53,7 @@ def maintain(
         dry_run=dry_run,
         report=report,
         ends_at_s=None if time_box_s is None else time.monotonic() + time_box_s,
+        by_itself=by_itself,
     )
     return {"steps": maintenance.run(rooms.db, _steps(rooms), specs, order), "dry_run": dry_run}
 
@@ -106,7 +108,7 @@ def catch_up(rooms: Rooms, *, light: bool = True, budget_s: float = 2.0, owner: 
         if left_s <= 0:
             break
         if STEPS[name].light or not light:
-            maintain(rooms, (name,), time_box_s=left_s, owner=owner)
+            maintain(rooms, (name,), time_box_s=left_s, owner=owner, by_itself=True)
             ran.append(name)
     return ran
 
@@ -194,6 +196,8 @@ def _remote(rooms: Rooms, work: Work) -> dict[str, object]:
 def _purge(rooms: Rooms, work: Work) -> dict[str, object]:
     cause = _cause(rooms, "bin_time_over")
     before = cause.at - timedelta(days=rooms.options.trash_days)
+    if work.by_itself and not purge.was_announced(work, rooms.options.namespace, cause.at):
+        return {"purged": 0}
     return purge.purge(work, rooms.namespaces, binned_before=before, cause=cause)
 
 

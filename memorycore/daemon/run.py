@@ -6,7 +6,7 @@ import signal
 import socket
 import time
 from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from memorycore import __version__, endpoint
 from memorycore.daemon import leader, logs
 from memorycore.daemon.leader import Leader
+from memorycore.embed.processor import settle_threads
 from memorycore.endpoint import Endpoint
 from memorycore.errors import InvalidInput, StoreError
 from memorycore.server.life import END_WITHIN_S, end_hard_in
@@ -39,8 +40,16 @@ LOADED_EARLY = (  # what takes a second to import
     "memorycore.core",
     "memorycore.server.sessions",
     "memorycore.web.site",
+    "numpy.ma",  # numpy loads it with the first np.unique
+    "opencc",
     "uvicorn",
 )
+# All of ours that a call may need. What is imported later could be of another version, where the package was replaced
+# under a daemon that runs; and threads would import it all at once, with the first calls.
+NEEDED_BY_CALLS = (
+    "cold", "core", "daemon", "domain", "embed", "govern", "hot", "intake", "lifecycle", "llm", "search", "server",
+    "settings", "store", "web",
+)  # fmt: skip
 SIGNALS = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGINT", "SIGBREAK", "SIGHUP") if hasattr(signal, name))
 
 
@@ -77,11 +86,11 @@ def run(settings: "Settings", asked: Asked) -> int:
     except OSError as error:
         raise StoreError(path=str(settings.data_dir), why=error.strerror) from error
     if asked.wait:
-        _load()  # whoever waits takes over at once
+        load()  # whoever waits takes over at once
     with leader.leadership(settings.data_dir, wait_s=-1 if asked.wait else 0) as me:
         logs.begin(settings.data_dir, asked.log_level, to_stderr=asked.to_stderr)
         make_room()
-        _load()
+        load()
         import anyio
 
         _log.info("daemon %s leads", __version__, extra={"facts": {"pid": me.pid}})
@@ -93,11 +102,21 @@ def run(settings: "Settings", asked: Asked) -> int:
     return 0
 
 
-def _load() -> None:
+def load() -> None:
+    """Import what the process will need, before it has a second thread."""
     from importlib import import_module
+    from pkgutil import walk_packages
 
+    settle_threads()
     for name in LOADED_EARLY:
         import_module(name)
+    with suppress(ImportError):  # not every system has a wheel of it
+        import_module("sqlite_vec")
+    for room in NEEDED_BY_CALLS:
+        package = import_module(f"memorycore.{room}")
+        for found in walk_packages(getattr(package, "__path__", ()), f"{package.__name__}."):
+            if not found.name.endswith("__main__"):
+                import_module(found.name)
 
 
 async def _lead(settings: "Settings", asked: Asked, me: Leader) -> None:

@@ -42,9 +42,11 @@ class Upkeep:
 
     def run(self, step: str) -> None:
         """Run one step and say how it went."""
+        from memorycore.core.maintain import maintain
+
         try:
             with self.desk.core() as core:
-                done = core.maintain([step], owner=self.owner, time_box_s=TIME_BOX_S)
+                done = maintain(core.rooms, [step], owner=self.owner, time_box_s=TIME_BOX_S, by_itself=True)
         except MemoryCoreError as error:
             self._in_trouble(error.code)
             return

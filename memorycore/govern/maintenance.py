@@ -21,7 +21,10 @@ FAULT = "fault"  # what nobody expected, as an error code of a step
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Order:
-    """What is to be run, by whom, and how. ``ends_at_s`` is of the monotonic clock; None: as long as it takes."""
+    """What is to be run, by whom, and how. ``ends_at_s`` is of the monotonic clock; None: as long as it takes.
+
+    ``by_itself``: its time has come, and nobody has asked for it.
+    """
 
     namespace: str
     owner: str
@@ -30,6 +33,7 @@ class Order:
     dry_run: bool = False
     report: Report | None = None
     ends_at_s: float | None = None
+    by_itself: bool = False
 
 
 def chosen(names: Sequence[str]) -> list[StepSpec]:
@@ -90,7 +94,7 @@ def _run_one(db: Database, step: Step, spec: StepSpec, order: Order, place: tupl
     began = time.monotonic()
     work = Work(
         db=db, step=spec.name, clock=order.clock, dry_run=order.dry_run, ends_at_s=order.ends_at_s,
-        report=_reporter(order, spec.name, place),
+        by_itself=order.by_itself, report=_reporter(order, spec.name, place),
     )  # fmt: skip
     if not order.dry_run:
         with db.write() as c:

@@ -30,7 +30,7 @@ class LivingIndex:
     def __init__(self, db: Database, embedding: EmbeddingService | None, *, namespaces: Sequence[str]) -> None:
         # Loaded by whoever opens the index, before threads share it: the first questions would all load it at once.
         settle_threads()
-        importlib.import_module("numpy")
+        importlib.import_module("numpy.ma")  # which numpy itself would load with the first np.unique
         self._db = db
         self._embedding = embedding
         self._lock = threading.Lock()

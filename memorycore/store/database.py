@@ -258,7 +258,7 @@ def migrate(connection: apsw.Connection, path: Path, steps: Sequence[tuple[int, 
             if not due:
                 return
             if not backed_up:
-                _backup_before_upgrade(connection, path, version)
+                _backup_before_upgrade(path, version)
                 backed_up = True
             number, script = due[0]
             connection.execute(script)
@@ -280,15 +280,22 @@ def _version(connection: apsw.Connection, path: Path, newest: int) -> int:
     return version
 
 
-def _backup_before_upgrade(connection: apsw.Connection, path: Path, version: int) -> None:
-    """Copy the database beside itself. Only who has the lock does, so that a copy cut short is nobody's any more."""
+def _backup_before_upgrade(path: Path, version: int) -> None:
+    """Copy the database beside itself. Only who has the lock does, so that a copy cut short is nobody's any more.
+
+    It is read through a connection of its own: one that may write does not copy what it may change.
+    """
     kept = path.with_name(f"{path.stem}.before-upgrade-{version}.db")
     own = kept.with_name(f"{kept.stem}-part.db")
     try:
         for left in path.parent.glob(f"{path.stem}.before-upgrade-*-*.db*"):
             left.unlink()
         os.close(os.open(own, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
-        with contextlib.closing(apsw.Connection(str(own))) as copy, copy.backup("main", connection, "main") as step:
+        with (
+            contextlib.closing(_connect(path, read_only=True)) as source,
+            contextlib.closing(apsw.Connection(str(own))) as copy,
+            copy.backup("main", source, "main") as step,
+        ):
             while not step.done:
                 step.step(1_000)
         own.replace(kept)

@@ -11,6 +11,7 @@ from memorycore.store.memories import event_of, to_ms
 from memorycore.store.statements import all_rows, first_row, sql
 
 NO_LIMIT = -1
+LARGEST = 2**63 - 1
 
 
 def newest(
@@ -48,6 +49,9 @@ def changes_of(c: apsw.Connection, memory_id: str, namespaces: Sequence[str]) ->
 
 
 def by_number(c: apsw.Connection, seq: int, namespaces: Sequence[str]) -> Event | None:
+    """The event with this number; None where there is none, or the number is beyond what SQLite counts."""
+    if not 0 <= seq <= LARGEST:
+        return None
     row = first_row(c, "event_by_number", {"seq": seq, "namespaces": json.dumps(namespaces)})
     return None if row is None else event_of(row)
 

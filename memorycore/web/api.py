@@ -20,7 +20,7 @@ from memorycore.options import Language
 from memorycore.server import asks
 from memorycore.server.boundary import ToolFaultError, run_tool
 from memorycore.server.caller import PRINCIPAL, Caller, Principal
-from memorycore.server.fit import fit
+from memorycore.server.fit import fit, to_json
 from memorycore.server.gate import RETRY_AFTER_S
 from memorycore.server.tools import ToolSpec
 from memorycore.web import calls, prometheus
@@ -59,6 +59,13 @@ STATUS: Mapping[str, int] = {
 BAD_REQUEST, FORBIDDEN = 400, 403
 
 
+class Answer(JSONResponse):
+    """One JSON object; of half a letter, which somebody sent and is told again, a question mark."""
+
+    def render(self, content: Any) -> bytes:
+        return to_json(content).encode("utf-8")
+
+
 def refused(error: MemoryCoreError, language: Language, status: int | None = None) -> Response:
     """The refusal as every surface answers it, with the status that belongs to its code."""
     headers: dict[str, str] = {}
@@ -67,7 +74,7 @@ def refused(error: MemoryCoreError, language: Language, status: int | None = Non
     status = status or STATUS.get(error.code, BAD_REQUEST)
     if status == STATUS["unauthorised"]:
         headers["WWW-Authenticate"] = 'Bearer realm="memorycore"'
-    return JSONResponse(messages.problem(error, language), status, headers)
+    return Answer(messages.problem(error, language), status, headers)
 
 
 class Api:
@@ -110,7 +117,7 @@ class Api:
                 arguments = await _arguments(request)
                 caller = _caller(principal, tool, arguments, request.headers.get(SESSION, ""))
                 work = partial(self._call, tool, principal, arguments, caller)
-                return JSONResponse(await self._state.gate.run(client_of(principal, caller.session_id), work))
+                return Answer(await self._state.gate.run(client_of(principal, caller.session_id), work))
             except MemoryCoreError as error:
                 return refused(error, language)
             except ClientDisconnect:
@@ -142,9 +149,9 @@ class Api:
             except MemoryCoreError as error:
                 problem = error
         if opened:
-            return JSONResponse({"ok": True})
+            return Answer({"ok": True})
         code = problem.code if problem else "slow"
-        return JSONResponse({"ok": False, "code": code}, 503)
+        return Answer({"ok": False, "code": code}, 503)
 
     def _touch_core(self) -> None:
         with self._state.desk.core() as core, core.db.read():
@@ -211,4 +218,4 @@ async def _arguments(request: Request) -> Mapping[str, Any]:
 
 
 def _fault(message: str) -> Response:
-    return JSONResponse({"ok": False, "code": "fault", "message": message, "retryable": False}, FAULT)
+    return Answer({"ok": False, "code": "fault", "message": message, "retryable": False}, FAULT)

@@ -45,6 +45,44 @@ def test_nothing_is_purged_before_its_thirty_days_are_over(tmp_path: Path) -> No
     assert tables_with(home.options.data_dir / "memorycore.db", "Okafor") == []
 
 
+@pytest.mark.parametrize("leap", [{"days": 365}, {"days": 45}])
+def test_by_itself_nothing_goes_that_status_had_no_week_to_announce(tmp_path: Path, leap: dict[str, int]) -> None:
+    """As when a clock leaps ahead, and is put right again; or when the machine was off."""
+    home = Home(tmp_path)
+    with home.core() as core:
+        core.forget(store(core, FACT), actor="test")
+        core.catch_up(budget_s=20)
+        home.clock.forward(**leap)
+        core.catch_up(budget_s=20)
+        assert len(core.trash()["items"]) == 1
+        home.clock.forward(**{unit: -number for unit, number in leap.items()})
+        for _ in range(30):
+            home.clock.forward(days=1)
+            core.catch_up(budget_s=20)
+            assert len(core.trash()["items"]) == 1, "and the leap is forgotten"
+        home.clock.forward(days=1)
+        core.catch_up(budget_s=20)
+        assert core.trash()["items"] == []
+
+
+def test_after_a_long_time_off_it_goes_a_week_later_and_at_once_where_somebody_asks(tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    with home.core() as core:
+        for text in (FACT, "The printer in room 3 was bought in Leeds."):
+            core.forget(store(core, text), actor="test")
+        core.catch_up(budget_s=20)
+        home.clock.forward(days=45)
+        for _ in range(7):
+            core.catch_up(budget_s=20)
+            assert core.status()["purge_due"] == 2
+            home.clock.forward(days=1)
+        core.catch_up(budget_s=20)
+        assert core.status()["purge_due"] == 0
+        core.forget(store(core, "The ferry to Mull sails at seven."), actor="test")
+        home.clock.forward(days=45)
+        assert purged(core) == 1
+
+
 def test_what_is_in_use_or_superseded_is_never_purged(tmp_path: Path) -> None:
     home = Home(tmp_path)
     with home.core() as core:

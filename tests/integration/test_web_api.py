@@ -1,9 +1,11 @@
 """The daemon's routes for programs: the same answers as the tools, refusals with a status, numbers that move."""
 
 import json
+import socket
 from collections.abc import Generator
 from contextlib import closing
 from typing import cast
+from urllib.parse import urlsplit
 
 import apsw
 import pytest
@@ -14,6 +16,7 @@ from memorycore.web.api import MOST_BYTES
 from memorycore.web.given import Given
 from tests.web import Service, service
 
+RELAY = 'memorycore_requests_refused_total{reason="relay"}'
 EXAMPLES = {"string": "hermes", "object": {"prefetch:timeout": 1}}
 
 
@@ -102,7 +105,8 @@ def test_a_wrong_json_type_is_refused_and_changes_nothing(daemon: Service, route
     good = {name: EXAMPLES[schema["properties"][name]["type"]] for name in schema.get("required", ())}
     before = everything(daemon)
     for name, found in schema["properties"].items():
-        for value in WRONG[found["type"]]:
+        as_truth = "yes" in found.get("enum", ())  # that may be said by a truth value too
+        for value in (one for one in WRONG[found["type"]] if not (as_truth and one is True)):
             response = daemon.ask(route, **{**good, name: value})
             answer = response.json()
             assert (response.status_code, answer["ok"], answer["code"]) == (400, False, "invalid_input"), (name, value)
@@ -116,13 +120,29 @@ def test_a_wrong_json_type_is_refused_and_changes_nothing(daemon: Service, route
     [{"event": 2**63}, {"event": -(10**30)}, {"run": "\x00"}, {"since": "\ud800"}, {"event": 1, "max_bytes": 10**30}],
 )
 def test_a_number_or_a_text_out_of_all_bounds_is_no_fault(daemon: Service, arguments: dict[str, object]) -> None:
-    assert daemon.ask("undo", **arguments).status_code in {200, 400, 404, 409}
+    body = json.dumps(arguments).encode()
+    response = daemon.client.post(f"{daemon.url}/v1/undo", content=body, headers=daemon.bearer())
+    assert response.status_code in {200, 400, 404, 409}
 
 
 def test_a_body_without_end_is_not_read_to_its_end(daemon: Service) -> None:
     body = json.dumps({"content": "x" * MOST_BYTES}).encode()
     response = daemon.client.post(f"{daemon.url}/v1/store", content=body, headers=daemon.bearer())
     assert (response.status_code, response.json()["code"]) == (413, "too_long")
+
+
+def test_strangers_who_flood_push_nothing_out_of_the_log(daemon: Service) -> None:
+    before, refused = len(daemon.home.log()), daemon.metrics()
+    here = daemon.home.leader_of_now()
+    address = urlsplit(here.url)
+    for _ in range(100):
+        for port, nonsense in ((address.port, b"nonsense\r\n\r\n"), (here.relay[1], b"{}\n")):
+            with socket.create_connection((address.hostname, port), timeout=10) as stranger:
+                stranger.sendall(nonsense)
+                stranger.recv(1_000)
+    lines = [line for line in daemon.home.log()[before:] if line["logger"].startswith(("uvicorn", "memorycore.server"))]
+    assert 2 <= len(lines) <= 10
+    assert daemon.metrics()[RELAY] - refused.get(RELAY, 0) == 100
 
 
 def test_health_needs_no_token_and_tells_nothing(daemon: Service) -> None:

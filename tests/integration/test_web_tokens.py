@@ -133,3 +133,11 @@ def test_another_address_needs_allowed_hosts_and_a_token(tmp_path: Path) -> None
 )
 def test_the_name_in_a_header_is_read_without_port_and_scheme(header: str, name: str) -> None:
     assert binding.host_name(header) == name
+
+
+def test_the_numbers_of_the_whole_daemon_are_for_its_own_namespace(daemon: Service) -> None:
+    ours, theirs = daemon.named("prometheus"), daemon.named("stranger", namespace="elsewhere")
+    assert daemon.client.get(f"{daemon.url}/metrics", headers=daemon.bearer(ours)).status_code == 200
+    refused = daemon.client.get(f"{daemon.url}/metrics", headers=daemon.bearer(theirs))
+    assert (refused.status_code, refused.json()["code"]) == (403, "unauthorised")
+    assert "memorycore_memories" not in refused.text

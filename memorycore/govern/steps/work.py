@@ -45,6 +45,7 @@ class Work:
     lease: Lease | None = None
     cursor: str = ""
     ends_at_s: float | None = None
+    by_itself: bool = False
     report: Callable[[int, int], None] = field(default=lambda _done, _total: None)
     partial: bool = False
 
