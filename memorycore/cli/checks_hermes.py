@@ -14,9 +14,9 @@ from memorycore import __version__, messages
 from memorycore.cli.checks_running import check_daemon
 from memorycore.cli.finding import Finding
 from memorycore.errors import MemoryCoreError
-from memorycore.hosts import hermes_config, hermes_home
+from memorycore.hosts import hermes_config, hermes_enabled, hermes_home
 from memorycore.hosts.hermes_config import KEY, SECTION, SERVER, SERVERS
-from memorycore.hosts.hermes_home import PLUGIN
+from memorycore.hosts.hermes_home import GATE, PLUGIN
 from memorycore.options import Language
 
 MARKERS = ("MemoryProvider", "register_memory_provider")
@@ -43,6 +43,7 @@ def examine(home: Path, env: Mapping[str, str], language: Language) -> Iterator[
         lambda: check_plugin(folder),
         lambda: check_interpreter(folder, runtime, env),
         lambda: check_config(home),
+        lambda: check_gate(home),
         lambda: check_neighbours(home, {**env, **runtime.env}),
         lambda: _check_daemon({**env, **runtime.env}),
         lambda: check_host(home, env),
@@ -140,6 +141,26 @@ def check_config(home: Path) -> Iterator[Finding]:
     at = _mapping(entry.get("env")).get("HERMES_HOME")
     if at != str(home):
         yield Finding(level="warn", code="hermes_server_elsewhere", facts={"at": at or "-", "path": home})
+
+
+def check_gate(home: Path) -> Iterator[Finding]:
+    """The gate before the memory tool, where it was installed: there, as we carry it, and among what Hermes loads."""
+    folder = home / "plugins" / GATE
+    path = home / hermes_home.CONFIG
+    named = GATE in hermes_enabled.names(path.read_bytes() if path.exists() else None, path=str(path))
+    there = (folder / "__init__.py").is_file()
+    if not hermes_home.has_its_gate(hermes_home.read_record(home)) and not (named or there):
+        yield Finding(level="pass", code="hermes_no_gate")
+        return
+    if not there:
+        yield Finding(level="fail", code="hermes_gate_gone", facts={"path": folder})
+    elif not named:
+        yield Finding(level="warn", code="hermes_gate_off", facts={"path": path})
+    else:
+        yield Finding(level="pass", code="hermes_gate", facts={"path": folder})
+    carried = hermes_home.source(GATE)
+    if there and (folder / "__init__.py").read_bytes() != (carried / "__init__.py").read_bytes():
+        yield Finding(level="warn", code="hermes_plugin_differs", facts={"names": f"{GATE}/__init__.py"})
 
 
 def check_neighbours(home: Path, env: Mapping[str, str]) -> Iterator[Finding]:

@@ -25,7 +25,13 @@ OF_ONE_PLACE = frozenset({"HERMES_HOME", "MEMORY_DIR", "PYTHONPATH", "PYTHONUTF8
 Profile = Annotated[str | None, option("--profile", "NAME")]
 
 
-def install(*, profile: Profile = None, dry_run: DryRun = False, json: Json = False) -> None:
+def install(
+    *,
+    profile: Profile = None,
+    gate: Annotated[bool | None, typer.Option("--gate/--no-gate", show_default=False)] = None,
+    dry_run: DryRun = False,
+    json: Json = False,
+) -> None:
     from datetime import UTC, datetime
 
     from memorycore import __version__
@@ -37,7 +43,7 @@ def install(*, profile: Profile = None, dry_run: DryRun = False, json: Json = Fa
     env = environment(home, os.environ)
     entry = _entry(home, env)
     planned = hermes_home.plan_install(
-        home, hermes_home.source(), entry, version=__version__, now=datetime.now(UTC)
+        home, hermes_home.source(), entry, version=__version__, now=datetime.now(UTC), gate=gate
     )  # fmt: skip
     _show_plan(shell, planned, "trial" if dry_run else "install")
     if not dry_run:

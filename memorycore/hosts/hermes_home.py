@@ -9,19 +9,20 @@ import json
 import shutil
 from collections.abc import Generator, Iterable, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, cast
 
 from memorycore.errors import Conflict, InvalidInput, NotAvailable, Unwritable
-from memorycore.hosts import hermes_config
+from memorycore.hosts import hermes_config, hermes_enabled
 from memorycore.hosts.clients import Entry
 from memorycore.hosts.hermes_config import KEY, SECTION, SERVER, SERVERS, Place
 from memorycore.hot import atomic
 
 PLUGIN = "memorycore-prefetch"
+GATE = "memorycore-gate"
 CONFIG = "config.yaml"
 RUNTIME, RECORD = "runtime.json", "installed.json"
 SIDECARS = ("MEMORY.meta.json", "USER.meta.json")
@@ -91,17 +92,17 @@ def _active(root: Path) -> str:
     return name if Path(name).name == name and (root / "profiles" / name).is_dir() else ""
 
 
-def source() -> Path:
-    """The folder of the plugin: in the installed package, or beside the package in a source tree.
+def source(name: str = PLUGIN) -> Path:
+    """The folder of a plugin: in the installed package, or beside the package in a source tree.
 
     Raises:
         NotAvailable: This installation carries none.
     """
     package = Path(str(files("memorycore")))
-    for folder in (package / "hosts" / "plugin" / PLUGIN, package.parent / "hermes-plugin" / PLUGIN):
+    for folder in (package / "hosts" / "plugin" / name, package.parent / "hermes-plugin" / name):
         if (folder / "__init__.py").is_file():
             return folder
-    raise NotAvailable(what=PLUGIN, why="no_plugin_carried")
+    raise NotAvailable(what=name, why="no_plugin_carried")
 
 
 def server_block(entry: Entry) -> dict[str, Any]:
@@ -126,8 +127,10 @@ def _beside_theirs(block: Mapping[str, Any], stands: object) -> dict[str, Any]:
     return {**block, **kept, "tools": {**block["tools"], **offered}}
 
 
-def plan_install(home: Path, carried: Path, entry: Entry, *, version: str, now: datetime) -> Plan:
-    """What installing changes; nothing when all of it is there already.
+def plan_install(
+    home: Path, carried: Path, entry: Entry, *, version: str, now: datetime, gate: bool | None = None
+) -> Plan:
+    """What installing changes; nothing when all of it is there already. ``gate`` None: it stays in, or out, as it is.
 
     Raises:
         InvalidInput: ``config.yaml`` cannot be understood or not be changed safely, or the plugin's folder is a link.
@@ -144,9 +147,15 @@ def plan_install(home: Path, carried: Path, entry: Entry, *, version: str, now: 
     after = hermes_config.changed(before, provider, path=str(path))
     after = hermes_config.changed(after, server, path=str(path))
     known = read_record(home)
+    has_gate = has_its_gate(known) if gate is None else gate
+    if has_gate and not has_its_gate(known):
+        after = hermes_enabled.put(after, GATE, path=str(path))
+    elif not has_gate and has_its_gate(known):
+        after = _without_gate(after, known, str(path))
     wanted = {one.name: one.read_bytes() for one in _carried(carried)}
     wanted[RUNTIME] = _json({"python": entry.command, "env": dict(entry.env)})
     changes = _plugin_changes(target, wanted, _files_of(known), mark=f"changed-{now:%Y%m%d-%H%M%S}")
+    changes += _gate_files(home) if has_gate else _gate_files_gone(home, known)
     config = Change(path=path, before=before, after=after)
     if known is not None and config.is_none and all(one.is_none for one in changes):
         return Plan(home=home, config=config, plugin=tuple(changes), record=known)
@@ -154,8 +163,41 @@ def plan_install(home: Path, carried: Path, entry: Entry, *, version: str, now: 
     backup = path.with_name(f"{CONFIG}.before-memorycore-{now:%Y%m%d-%H%M%S}") if before and is_first else None
     record = _record(home, config, backup, known, version=version, now=now)
     record["files"] = {name: _sha(data) for name, data in wanted.items()}
+    if not has_gate:
+        record.pop("gate", None)
+    elif not has_its_gate(known):
+        record["gate"] = asdict(hermes_enabled.before(before, GATE, path=str(path)))
     noted = Change(path=target / RECORD, before=atomic.read(target / RECORD), after=_json(record))
     return Plan(home=home, config=config, plugin=(*changes, noted), record=record, backup=backup)
+
+
+def has_its_gate(record: Mapping[str, Any] | None) -> bool:
+    """Whether the gate before the memory tool was installed as well."""
+    return bool((record or {}).get("gate"))
+
+
+def _without_gate(data: bytes, record: Mapping[str, Any] | None, path: str) -> bytes:
+    """``config.yaml`` without the gate among the plugins to load, where we put it there or nothing tells who did."""
+    if record is not None and not has_its_gate(record):
+        return data
+    was = hermes_enabled.Before(**record["gate"]) if record is not None else hermes_enabled.Before()
+    return hermes_enabled.take(data, GATE, was, path=path)
+
+
+def _gate_files(home: Path) -> list[Change]:
+    target = home / "plugins" / GATE
+    return [
+        Change(path=target / one.name, before=atomic.read(target / one.name), after=one.read_bytes())
+        for one in _carried(source(GATE))
+    ]
+
+
+def _gate_files_gone(home: Path, known: Mapping[str, Any] | None) -> list[Change]:
+    """Taking away the files of the gate that we brought; a copy that somebody made by hand is theirs."""
+    if not has_its_gate(known):
+        return []
+    found = [Change(path=one.path, before=one.before, after=None) for one in _gate_files(home)]
+    return [one for one in found if one.before is not None]
 
 
 def _plugin_changes(target: Path, wanted: Mapping[str, bytes], ours: Mapping[str, str], *, mark: str) -> list[Change]:
@@ -232,6 +274,17 @@ def install(planned: Plan) -> None:
             atomic.replace(planned.backup, planned.config.before, new_mode=mode)
         if not planned.config.is_none:
             _write(planned.config)
+        if not has_its_gate(planned.record):
+            _clear(planned.home / "plugins" / GATE)
+
+
+def _clear(folder: Path) -> None:
+    """Take away the folder of a plugin whose files are gone; what somebody keeps there of their own stays."""
+    if any(one.name != "__pycache__" for one in (folder.iterdir() if folder.is_dir() else ())):
+        return
+    shutil.rmtree(folder / "__pycache__", ignore_errors=True)
+    with suppress(OSError):
+        folder.rmdir()
 
 
 def plan_uninstall(home: Path) -> Plan:
@@ -247,6 +300,7 @@ def plan_uninstall(home: Path) -> Plan:
     plugin = tuple(
         Change(path=one, before=one.read_bytes(), after=None) for one in _own_files(target) if one.name in names
     )
+    plugin += tuple(_gate_files_gone(home, record))
     backup = path.with_name(str(record["backup"])) if record and record.get("backup") else None
     if record is not None and record.get("config_before") == _sha(now) and not _was_there(record):
         config = Change(path=path, before=now, after=now)  # never changed, or put back by hand
@@ -306,7 +360,7 @@ def _without_ours(data: bytes, record: Mapping[str, Any] | None, path: str) -> b
             has_section=bool(was.get("has_section", not before)),
         )
         data = hermes_config.changed(data, _fit_to_write(place), path=path)
-    return data
+    return _without_gate(data, record, path)
 
 
 def _fit_to_write(place: Place) -> Place:
@@ -332,9 +386,8 @@ def uninstall(planned: Plan) -> None:
         elif target.exists():
             for one in planned.plugin:
                 one.path.unlink(missing_ok=True)
-            shutil.rmtree(target / "__pycache__", ignore_errors=True)
-            with suppress(OSError):  # somebody keeps something of their own there
-                target.rmdir()
+            _clear(target)
+        _clear(target.with_name(GATE))
         if planned.record is not None and planned.record.get("made_plugins"):
             with suppress(OSError):  # somebody keeps another plugin there by now
                 target.parent.rmdir()
