@@ -102,8 +102,14 @@ def host_wrote(rooms: Rooms, session_id: str = "") -> answers_turn.Noticed:
 
 
 def turn_done(rooms: Rooms, session_id: str) -> answers_turn.Noted:
-    """A turn of this session is over. Its words are not kept."""
+    """A turn of this session is over. Its words are not kept.
+
+    What was written in it and nobody told of, as a host's review of its own or a write that found no room and was
+    refused, must not leave the next turn without room.
+    """
     rooms.session_seen(session_id)
+    rooms.touch()
+    overflow.tend(rooms, at_end=True, headroom=NEXT_WRITE)
     return {"session_id": session_id, "stored": 0}
 
 

@@ -128,6 +128,16 @@ def test_a_host_at_work_finds_room_for_its_next_entry_however_many_it_writes(tmp
         assert core.status()["memories"] == 30
 
 
+def test_after_a_turn_there_is_room_also_where_nobody_told_of_a_write(tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    with home.core(long_lived=True) as core:
+        core.turn_done("s")
+        home.write_memory_file(*(f"The box in shed {number} holds {'oak ' * 44}".strip() for number in range(24)))
+        core.turn_done("s")
+        hot = core.status()["usage"]["hot"][0]
+    assert 0 < hot["chars"] <= hot["limit"] - 203
+
+
 def test_a_program_that_names_no_session_is_none(tmp_path: Path) -> None:
     with service(tmp_path / "home") as daemon:
         daemon.answer("store", content=FACT)
