@@ -72,6 +72,7 @@ class JobCount(TypedDict):
 class StepAt(TypedDict):
     step: str
     at: str
+    due: NotRequired[bool]
 
 
 class CapacityState(TypedDict):

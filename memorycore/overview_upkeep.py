@@ -49,6 +49,8 @@ def upkeep(db: Database, options: CoreOptions, namespaces: Sequence[str], now: d
     if soon:
         at, name = min(soon)
         answer["next"] = {"step": name, "at": format_time(max(at, now)) or ""}
+        if at <= now:
+            answer["next"]["due"] = True
     return answer
 
 

@@ -10,6 +10,7 @@ import stat
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +21,7 @@ from memorycore.domain.memory import TARGETS, Target
 from memorycore.errors import LockTimeout, MemoryCoreError
 from memorycore.options import CoreOptions, Language
 from memorycore.outbound import read_address
+from memorycore.overview_upkeep import UNTENDED_AFTER
 
 if TYPE_CHECKING:
     from memorycore.cli.shell import Shell
@@ -297,6 +299,8 @@ def _about_content(found: "Soundness", path: Path, facts: Mapping[str, object]) 
     if given_up := sum(found.given_up.values()):
         kinds = ", ".join(f"{kind} {count}" for kind, count in found.given_up.items())
         yield Finding(level="warn", code="jobs_given_up", facts={**facts, "count": given_up, "kinds": kinds})
+    if found.tended_at is not None and datetime.now(UTC) - found.tended_at > UNTENDED_AFTER:
+        yield Finding(level="warn", code="untended", facts={**facts, "since": found.tended_at.date()})
     if found.failed_steps:
         yield Finding(level="warn", code="steps_failed", facts={**facts, "steps": ", ".join(found.failed_steps)})
 
@@ -359,13 +363,17 @@ def show(finding: Finding, shell: "Shell") -> None:
     from rich.table import Table
     from rich.text import Text
 
+    from memorycore.cli.layout import wrapped
+
     style = {"pass": "green", "warn": "yellow", "fail": "bold red"}[finding.level]
+    level = Text(shell.word(f"level.{finding.level}"), style=style)
+    room = shell.out.width - level.cell_len - 2
     table = Table.grid(padding=(0, 2))
     table.add_column(no_wrap=True)
     table.add_column(overflow="fold")
-    table.add_row(Text(shell.word(f"level.{finding.level}"), style=style), sentence(finding, shell.language))
+    table.add_row(level, Text("\n".join(wrapped(sentence(finding, shell.language), room))))
     if remedy := fix(finding, shell.language):
-        table.add_row("", Text(f"→ {remedy}", style="dim"))
+        table.add_row("", Text("\n".join(wrapped(f"→ {remedy}", room)), style="dim"))
     shell.out.print(table)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from memorycore import endpoint
+from memorycore import endpoint, messages
 from memorycore.cli.finding import Finding
 from memorycore.options import CoreOptions
 
@@ -50,7 +50,8 @@ def check_remote(options: CoreOptions) -> Iterator[Finding]:
     try:
         total = store.stats().total
     except MemoryCoreError as error:
-        yield Finding(level="warn", code="remote_silent", facts={"host": store.host, "why": error.code})
+        what = messages.error_text(error, options.language)
+        yield Finding(level="warn", code="remote_silent", facts={"host": store.host, "why": error.code, "what": what})
     else:
         yield Finding(level="pass", code="remote", facts={"host": store.host, "count": total})
     finally:

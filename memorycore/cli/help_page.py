@@ -12,6 +12,7 @@ from rich.cells import cell_len
 from rich.text import Text
 
 from memorycore import messages
+from memorycore.cli.layout import WIDE, wrapped
 from memorycore.options import Language
 
 if TYPE_CHECKING:
@@ -22,12 +23,6 @@ LEAST_COLUMNS = 40
 INDENT = 2
 GAP = 2
 WIDEST_NAME = 34  # a longer one has its explanation below it
-_WIDE = "\u2e80-\ufe4f\uff00-\uffef"  # Chinese letters and their punctuation
-_STARTS_NO_LINE = "，。；：、！？）」』》】”’…"
-# What is not broken: a command in backticks, a word, one Chinese letter; each with the punctuation that follows it.
-_UNIT = re.compile(
-    rf"(?:`[^`\n]*`|[（「『《【“‘]?[{_WIDE}]|[^\s`{_WIDE}{_STARTS_NO_LINE}]+|\S)[{re.escape(_STARTS_NO_LINE)}]*\s*"
-)
 
 
 def paragraphs(text: str) -> list[str]:
@@ -43,16 +38,6 @@ def paragraphs(text: str) -> list[str]:
         else:
             found[-1] = f"{found[-1]}{_between(found[-1], line)}{line.strip()}"
     return found
-
-
-def wrapped(text: str, width: int) -> list[str]:
-    """One paragraph as lines of at most so many cells; a word that is longer stands alone, uncut."""
-    lines = [""]
-    for unit in _UNIT.findall(text.strip()):
-        if lines[-1] and cell_len(lines[-1] + unit.rstrip()) > width:
-            lines.append("")
-        lines[-1] += unit
-    return [line.rstrip() for line in lines]
 
 
 def show(command: Any, context: Any, language: Language) -> None:
@@ -128,4 +113,4 @@ def _is_example(line: str) -> bool:
 
 def _between(before: str, after: str) -> str:
     """A space, but none between Chinese letters."""
-    return "" if re.fullmatch(rf"[{_WIDE}]{{2}}", before[-1] + after.strip()[0]) else " "
+    return "" if re.fullmatch(rf"[{WIDE}]{{2}}", before[-1] + after.strip()[0]) else " "

@@ -19,6 +19,12 @@ if TYPE_CHECKING:
 BAR_CELLS = 20
 FILES = {"memory": "MEMORY.md", "user": "USER.md"}
 PREVIEW_CHARS = 50
+WIDE = "\u2e80-\ufe4f\uff00-\uffef"  # Chinese letters and their punctuation
+_STARTS_NO_LINE = "，。；：、！？）」』》】”’…"
+# What is not broken: a command in backticks, a word, one Chinese letter; each with the punctuation that follows it.
+_UNIT = re.compile(
+    rf"(?:`[^`\n]*`|[（「『《【“‘]?[{WIDE}]|[^\s`{WIDE}{_STARTS_NO_LINE}]+|\S)[{re.escape(_STARTS_NO_LINE)}]*\s*"
+)
 
 
 def columns(*rows: "Iterable[RenderableType]", padding: int = 2) -> Table:
@@ -59,6 +65,16 @@ def with_command(shell: "Shell", sentence: str) -> str:
     if not named or any(f"{named}{rest}" in line.plain for line in lines):
         return sentence
     return f"{told.rstrip()}\n{named}{rest}"
+
+
+def wrapped(text: str, width: int) -> list[str]:
+    """One paragraph as lines of at most so many cells; a word that is longer stands alone, uncut."""
+    lines = [""]
+    for unit in _UNIT.findall(text.strip()):
+        if lines[-1] and cell_len(lines[-1] + unit.rstrip()) > width:
+            lines.append("")
+        lines[-1] += unit
+    return [line.rstrip() for line in lines]
 
 
 def preview(text: str) -> str:

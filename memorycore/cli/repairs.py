@@ -54,5 +54,6 @@ _INSIDE: Mapping[str, Callable[[Mapping[str, object], "MemoryCore"], Any]] = {
     "index_gaps": lambda _, core: core.maintain(["integrity"]),
     "log_long": lambda _, core: core.maintain(["checkpoint"]),
     "jobs_given_up": lambda _, core: _try_again(core),
+    "untended": lambda _, core: core.maintain(),
     "steps_failed": lambda facts, core: core.maintain(str(facts["steps"]).split(", ")),
 }

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
-from memorycore.cli.layout import BAR_CELLS, FILES, bar, columns, inside, minute, thousands
+from memorycore.cli.layout import BAR_CELLS, FILES, bar, columns, inside, minute, thousands, wrapped
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from memorycore.answers import ColdUsage, HotUsage, Moves, QuestionLog, Status
-    from memorycore.answers_upkeep import Upkeep
+    from memorycore.answers_upkeep import StepAt, Upkeep
     from memorycore.cli.shell import Shell
 
 MOST_LINES = 24
@@ -42,12 +42,14 @@ def _lines(shell: "Shell", part: "RenderableType") -> int:
 def _head(shell: "Shell", answer: "Status") -> "Iterator[RenderableType]":
     """The verdict, other problems, and both files as bars."""
     style = {"ok": "bold green", "degraded": "bold yellow", "needs_you": "bold red"}[answer["level"]]
-    yield Text(answer["verdict"], style=style)
+    yield Text("\n".join(wrapped(answer["verdict"], shell.out.width)), style=style)
     others = [problem for problem in answer["problems"] if problem not in answer["verdict"]]
     for problem in others[:MOST_PROBLEMS]:
-        yield inside(columns(("·", Text(problem)), padding=1))
+        yield inside(columns(("·", Text("\n".join(wrapped(problem, shell.out.width - 4)))), padding=1))
     if len(others) > MOST_PROBLEMS:
         yield inside(Text(shell.word("say.and_more", count=len(others) - MOST_PROBLEMS), style="dim"))
+    if not answer["memories"] and answer["level"] == "ok":
+        yield inside(Text(shell.word("usage.nothing_yet"), style="dim"))
     yield Text()
     files = answer["usage"]["hot"]
     yield columns(
@@ -170,12 +172,18 @@ def _upkeep(shell: "Shell", found: "Upkeep") -> str:
     last, soon = found.get("last"), found.get("next")
     told = [
         shell.word("usage.last_step", step=last["step"], at=minute(shell, last["at"])) if last else "",
-        shell.word("usage.next_step", step=soon["step"], at=minute(shell, soon["at"])[-5:]) if soon else "",
+        _next_step(shell, soon) if soon else "",
         shell.word(f"usage.{'large_healthy' if found['capacity']['healthy'] else 'large'}")
         if found["capacity"]["level"] != "normal"
         else "",
     ]
     return " · ".join(part for part in told if part)
+
+
+def _next_step(shell: "Shell", soon: "StepAt") -> str:
+    if soon.get("due"):
+        return shell.word("usage.due_step", step=soon["step"])
+    return shell.word("usage.next_step", step=soon["step"], at=minute(shell, soon["at"])[-5:])
 
 
 def _is_unreadable(hot: "HotUsage") -> bool:

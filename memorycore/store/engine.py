@@ -3,12 +3,14 @@
 import contextlib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 
 import apsw
 
 from memorycore.store import upkeep
 from memorycore.store.database import BUSY_TIMEOUT_MS, driver_errors
+from memorycore.store.memories import from_ms
 from memorycore.store.statements import all_rows, only_row, sql
 from memorycore.store.vectors import EMBED
 
@@ -31,7 +33,8 @@ class Soundness:
     ``verdict``: "ok" or SQLite's first complaint. ``gaps``: texts without search tokens, tokens or vectors without
     text, a damaged index. ``waiting``: vectors still to be made. ``given_up``: how many jobs of each kind were.
     ``failed_steps``: steps of maintenance that failed when last run. ``held_back``: texts that are cold since their
-    memory file had no place for them.
+    memory file had no place for them. ``tended_at``: when a step last ended, or else something first happened; None in
+    an empty one.
     """
 
     verdict: str
@@ -40,6 +43,7 @@ class Soundness:
     given_up: Mapping[str, int]
     failed_steps: tuple[str, ...]
     held_back: int
+    tended_at: datetime | None
 
 
 def examine() -> Engine:
@@ -84,6 +88,7 @@ def _look_at(path: Path, options: str) -> Soundness:
         jobs = {kind: (waiting, dead) for kind, waiting, dead in all_rows(c, "all_jobs")}
         failed = tuple(step for (step,) in all_rows(c, "failed_steps"))
         (held_back,) = only_row(c, "all_held_back")
+        (tended_at,) = only_row(c, "last_tended")
     return Soundness(
         verdict=found.database,
         gaps=len(found.missing) + len(found.orphans) + found.dead_vectors + (found.text_index != "ok"),
@@ -91,6 +96,7 @@ def _look_at(path: Path, options: str) -> Soundness:
         given_up={kind: dead for kind, (_, dead) in jobs.items() if dead},
         failed_steps=failed,
         held_back=held_back,
+        tended_at=from_ms(tended_at),
     )
 
 

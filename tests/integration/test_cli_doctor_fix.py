@@ -11,6 +11,7 @@ import pytest
 from memorycore import __version__
 from memorycore.endpoint import FILE, Endpoint, write
 from tests.command_line import CommandLine
+from tests.homes import Home, fact
 
 
 def checks(mc: CommandLine, *arguments: str, **env: str) -> dict[str, dict[str, Any]]:
@@ -81,3 +82,18 @@ def test_a_service_elsewhere_that_does_not_answer_is_a_warning(mc: CommandLine, 
 def test_with_nothing_to_repair_it_says_so(mc: CommandLine) -> None:
     assert mc("doctor", "--fix", "--json").answer["repaired"] == []
     assert "nothing" in mc("doctor", "--fix").out
+
+
+def test_a_memory_that_nobody_tended_is_named_and_tended(mc: CommandLine) -> None:
+    with Home(mc.home / ".memorycore").core() as core:
+        core.remember(fact(1), actor="test")
+    shown = mc("status").out
+    assert "nobody has tended this memory since 2026-03-02" in " ".join(shown.split())
+    assert checks(mc)["untended"]["level"] == "warn"
+    assert "untended" not in checks(mc, "--fix")
+
+
+def test_an_empty_memory_is_told_how_to_begin(mc: CommandLine) -> None:
+    assert "memorycore store" in mc("status").out
+    mc("store", "The printer in room 1 was bought in Leeds.")
+    assert "memorycore store" not in mc("status").out

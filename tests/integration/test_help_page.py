@@ -3,7 +3,8 @@
 import pytest
 from rich.cells import cell_len
 
-from memorycore.cli.help_page import paragraphs, wrapped
+from memorycore.cli.help_page import paragraphs
+from memorycore.cli.layout import wrapped
 from tests.command_line import CommandLine
 
 EXAMPLES = ["  memorycore overflow --dry-run", "  memorycore overflow --target user"]

@@ -17,5 +17,8 @@ WHERE m.state = 'active' AND m.residence = 'cold'
 -- name: all_jobs (all namespaces: only counts leave)
 SELECT kind, count(*) FILTER (WHERE dead = 0), count(*) FILTER (WHERE dead = 1) FROM job GROUP BY kind ORDER BY kind;
 
+-- name: last_tended (all namespaces: only a time leaves)
+SELECT coalesce((SELECT max(ended_at) FROM step_run), (SELECT min(at) FROM event));
+
 -- name: failed_steps (all namespaces: only names of steps leave)
 SELECT DISTINCT step FROM step_run WHERE outcome = 'failed' ORDER BY step;
