@@ -1,24 +1,27 @@
-"""A Hermes home with the plugin in it as the installer leaves it, and a process of the real Hermes in that home."""
+"""A Hermes home into which MemoryCore was installed by its own command, and processes of the real Hermes in it."""
 
 import json
 import os
-import shutil
 import subprocess
 import sys
 from collections.abc import Generator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import httpx
+import pytest
+import yaml
 
-from tests.daemons import ROOT, DaemonHome, daemon_home
+from tests.daemons import DaemonHome, daemon_home
+from tests.hermes.model import CONTEXT, NAME, Model
 
 PYTHON = os.environ.get("MEMORYCORE_TEST_HERMES_PYTHON", "")
 """The interpreter of an environment with hermes-agent."""
 
-PLUGIN = ROOT / "hermes-plugin" / "memorycore-prefetch"
+NEEDS_HERMES = [pytest.mark.hermes, pytest.mark.skipif(not PYTHON, reason="make hermes installs Hermes")]
+PLUGIN = "memorycore-prefetch"
 HOST = Path(__file__).with_name("host.py")
 
 
@@ -44,7 +47,6 @@ class HermesHome:
     """``daemon``: the user's home with the daemon of its memory; the Hermes home lies in it."""
 
     daemon: DaemonHome
-    env: dict[str, str] = field(default_factory=dict[str, str])
 
     @property
     def path(self) -> Path:
@@ -56,21 +58,31 @@ class HermesHome:
 
     @property
     def runtime_file(self) -> Path:
-        return self.path / "plugins" / PLUGIN.name / "runtime.json"
+        return self.path / "plugins" / PLUGIN / "runtime.json"
 
-    def install(self) -> None:
-        shutil.copytree(PLUGIN, self.runtime_file.parent, ignore=shutil.ignore_patterns("__pycache__"))
-        (self.path / "memories").mkdir()
-        runtime = {"python": sys.executable, "env": self.daemon.environment()}
-        self.runtime_file.write_text(json.dumps(runtime), encoding="utf-8")
+    def memorycore(self, *arguments: str, **env: str) -> str:
+        """What our command says."""
+        return subprocess.run(
+            [sys.executable, "-m", "memorycore", *arguments], env=self.daemon.environment() | env,
+            capture_output=True, check=True, encoding="utf-8", timeout=90,
+        ).stdout  # fmt: skip
+
+    def command(self, *arguments: str) -> "subprocess.CompletedProcess[str]":
+        """``hermes …``, as somebody types it."""
+        program = str(Path(PYTHON).with_name("hermes"))
+        return subprocess.run(
+            [program, *arguments], env=self.environment(), cwd=self.daemon.home, stdin=subprocess.DEVNULL,
+            capture_output=True, check=False, encoding="utf-8", timeout=110,
+        )  # fmt: skip
+
+    def environment(self) -> dict[str, str]:
+        return {"HOME": str(self.daemon.home), "HERMES_HOME": str(self.path), "PATH": os.environ["PATH"]}
 
     def profile(self, name: str) -> Path:
         """Another home below this one, with the plugin and the same data directory."""
         folder = self.path / "profiles" / name
-        shutil.copytree(self.path / "plugins", folder / "plugins")
-        runtime = {"python": sys.executable, "env": {**self.daemon.environment(), "HERMES_HOME": str(folder)}}
-        (folder / "plugins" / PLUGIN.name / "runtime.json").write_text(json.dumps(runtime), encoding="utf-8")
-        (folder / "memories").mkdir()
+        (folder / "memories").mkdir(parents=True)
+        self.memorycore("hermes", "install", "--profile", name)
         return folder
 
     def ask(self, route: str, **arguments: Any) -> dict[str, Any]:
@@ -85,6 +97,11 @@ class HermesHome:
         """Every entry of both files as the daemon knows it."""
         return [row for target in self.ask("audit")["targets"] for row in target["rows"]]
 
+    def kept(self) -> dict[str, str]:
+        """By text the state of everything in the store."""
+        lines = [json.loads(line) for line in self.memorycore("export").splitlines()]
+        return {line["content"]: line["state"] for line in lines}
+
     def calls(self) -> float:
         """How many calls of the API the daemon has had."""
         here = self.daemon.leader_of_now()
@@ -93,11 +110,12 @@ class HermesHome:
         return sum(float(line.rpartition(" ")[2]) for line in lines)
 
     @contextmanager
-    def hermes(self, **env: str) -> Generator[Hermes]:
-        ours = {"HOME": str(self.daemon.home), "HERMES_HOME": str(self.path), "PATH": os.environ["PATH"], **env}
+    def hermes(self, kind: str = "manager", **env: str) -> Generator[Hermes]:
+        """A process of Hermes: its ``manager`` of memory, or a whole ``agent``."""
         with subprocess.Popen(
-            [PYTHON, str(HOST)], env=ours, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, encoding="utf-8"
-        ) as process:
+            [PYTHON, str(HOST), kind], env=self.environment() | env,
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, encoding="utf-8",
+        ) as process:  # fmt: skip
             try:
                 yield Hermes(process)
             finally:
@@ -105,8 +123,20 @@ class HermesHome:
 
 
 @contextmanager
-def hermes_home(folder: Path, **env: str) -> Generator[HermesHome]:
+def hermes_home(folder: Path, model: Model | None = None, **env: str) -> Generator[HermesHome]:
+    """``env``: of the daemon, and of who installs."""
     with daemon_home(folder, HERMES_HOME=str(folder / ".hermes"), **env) as daemon:
         home = HermesHome(daemon)
-        home.install()
+        home.memory_file.parent.mkdir(parents=True)
+        text = yaml.safe_dump(_configuration(model), allow_unicode=True)
+        (home.path / "config.yaml").write_text(text, encoding="utf-8")
+        home.memorycore("hermes", "install")
         yield home
+
+
+def _configuration(model: Model | None) -> dict[str, Any]:
+    found: dict[str, Any] = {"agent": {"environment_probe": False}, "mcp_discovery_timeout": 20}
+    if model is not None:
+        found["model"] = {"default": NAME, "provider": "custom", "base_url": model.url, "api_key": "sk-fake"}
+        found["model"]["context_length"] = CONTEXT
+    return found

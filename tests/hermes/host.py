@@ -1,4 +1,4 @@
-"""Runs in Hermes' own interpreter: its loader, its MemoryManager and its memory tool, told what to do line by line.
+"""Runs in Hermes' own interpreter, told what to do line by line: its manager of memory, or a whole agent.
 
 Each line in is a JSON object ``{"do": NAME, …}``; each line out is ``{"answer": …, "seconds": …}``.
 """
@@ -21,8 +21,8 @@ def of_hermes(module: str) -> Any:
     return importlib.import_module(module)
 
 
-class Host:
-    """One agent of Hermes, without a model."""
+class Manager:
+    """Its loader, its MemoryManager and its memory tool, as an agent has them; no model."""
 
     def __init__(self) -> None:
         self.provider = of_hermes("plugins.memory").load_memory_provider(PLUGIN)
@@ -59,6 +59,16 @@ class Host:
         self.manager.notify_memory_tool_write(result, arguments, build_metadata=lambda: {"tool_name": "memory"})
         return json.loads(result)
 
+    def add_all(self, texts: list[str], tries: int) -> list[str]:
+        """Add each, again where there is no room for it yet; what never found any."""
+        return [text for text in texts if not any(self._add(text) for _ in range(tries))]
+
+    def _add(self, text: str) -> bool:
+        done = self.memory(action="add", target="memory", content=text)["success"]
+        if not done:
+            time.sleep(0.05)
+        return done
+
     def call(self, tool: str) -> str:
         return self.manager.handle_tool_call(tool, {})
 
@@ -86,10 +96,42 @@ class Host:
         return isinstance(self.provider, of_hermes("agent.memory_provider").MemoryProvider)
 
 
-def main() -> None:
+class Agent:
+    """A whole agent with its conversation."""
+
+    def __init__(self) -> None:
+        self.messages: list[Any] | None = None
+
+    def begin(self, url: str, session: str, reviews_every: int) -> str:
+        """The name of its provider of memory. ``reviews_every``: turns; 0: never."""
+        self.agent = of_hermes("run_agent").AIAgent(
+            base_url=url, api_key="sk-fake", provider="custom", model="fake-model", quiet_mode=True, platform="cli",
+            enabled_toolsets=["memory"], skip_context_files=True, session_id=session,
+        )  # fmt: skip
+        self.agent._memory_nudge_interval = reviews_every
+        self.manager = self.agent._memory_manager
+        self.provider = next(one for one in self.manager.providers if one.name == PLUGIN)
+        self.provider.prefetch_s = self.provider.memory_write_s = 20.0
+        return self.provider.name
+
+    def say(self, text: str) -> str:
+        done = self.agent.run_conversation(text, conversation_history=self.messages)
+        self.messages = done["messages"]
+        self.manager.flush_pending(timeout=5)
+        return done["final_response"]
+
+    def end(self) -> None:
+        self.agent.shutdown_memory_provider(self.messages)
+        self.agent.close()
+
+
+HOSTS = {"manager": Manager, "agent": Agent}
+
+
+def main(kind: str) -> None:
     out = sys.stdout
     with contextlib.redirect_stdout(sys.stderr):
-        host = Host()
+        host = HOSTS[kind]()
         for line in sys.stdin:
             asked = json.loads(line)
             do: Callable[..., Any] = getattr(host, asked.pop("do"))
@@ -100,4 +142,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1])

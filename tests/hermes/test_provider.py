@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from tests.daemons import wait_for
-from tests.hermes.hermes_home import PYTHON, Hermes, HermesHome, hermes_home
+from tests.hermes.hermes_home import NEEDS_HERMES, Hermes, HermesHome, hermes_home
 
-pytestmark = [pytest.mark.hermes, pytest.mark.skipif(not PYTHON, reason="make hermes installs Hermes")]
+pytestmark = NEEDS_HERMES
 
 SOON_S = 1.0
 """The promise is 0.3 s on a machine that has time; this tells it from waiting for a daemon that does not answer."""

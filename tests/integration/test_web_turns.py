@@ -60,8 +60,8 @@ def test_no_more_are_offered_than_the_settings_say(daemon: Service) -> None:
 
 
 def test_a_session_gets_no_more_in_all_than_it_may(daemon: Service) -> None:
-    stored = daemon.answer("store", content="The sluice keeper of Delft is called Saskia.")
-    asked = {"query": "What is the sluice keeper of Delft called?", "given": list[str]()}
+    stored = daemon.answer("store", content="The mill of Delft grinds spelt on Tuesdays.")
+    asked = {"query": "When does the mill of Delft grind spelt?", "given": list[str]()}
     full = daemon.answer("prefetch", session_id="full", given_chars=11_950, **asked)
     assert full["text"] == ""
     assert full["left_out"]["more"] > 0
