@@ -5,12 +5,15 @@ import sys
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from memorycore.cli.shell import ACTOR, Shell
 from memorycore.cli.write import DryRun, Json
+
+if TYPE_CHECKING:
+    from memorycore.core import MemoryCore
 
 Named = Annotated[list[str] | None, typer.Argument(metavar="[PATH]...", show_default=False)]
 
@@ -28,15 +31,28 @@ def import_(
     shell = Shell(as_json=json)
     home = user_home(os.environ)
     named = [absolute(path, home) for path in paths or []]
-    with shell.core(with_model=not dry_run) as core, _watched(shell) as report:
-        answer = core.import_from(
-            named, actor=ACTOR, left_in=_predecessors_folders(home), dry_run=dry_run, report=report
-        )
-    if json:
-        shell.emit(answer)
-    else:
-        shown_import.imported(shell, answer, verbose=verbose)
+    with shell.core(with_model=not dry_run) as core:
+        with _watched(shell) as report:
+            answer = core.import_from(
+                named, actor=ACTOR, left_in=_predecessors_folders(home), dry_run=dry_run, report=report
+            )
+        if json:
+            shell.emit(answer)
+        else:
+            shown_import.imported(shell, answer, verbose=verbose)
+        if answer["new"] and not dry_run:
+            _make_vectors(shell, core)
     raise typer.Exit(0 if answer["ok"] else 1)
+
+
+def _make_vectors(shell: Shell, core: "MemoryCore") -> None:
+    """Wait for the vectors of what came in. All of it is safe, so this may be broken off; what is left follows."""
+    sys.stdout.flush()
+    total, done = core.usage()["cold"]["pending"], 0
+    with _watched(shell) as report:
+        while made := core.fill_vectors().made:
+            done += made
+            report(done, max(done, total))
 
 
 def _predecessors_folders(home: Path) -> list[Path]:

@@ -82,7 +82,6 @@ def take_over(
     for number, one in enumerate(found):
         outcomes[number] += [_pointed(run, old) for old in one.pointers]
     if not dry_run:
-        rooms.catch_up()
         rooms.settle_remote()
     return reply_import.answer(found, outcomes, options, run=run.cause.run, dry_run=dry_run)
 
@@ -153,7 +152,7 @@ def _remembered(run: _Run, batch: Sequence[Item], path: Path) -> list[Outcome]:
 
 def _admitted(run: _Run, wanted: Sequence[Memory], path: Path) -> list[Admitted]:
     cause = replace(run.cause, at=run.rooms.clock(), facts={"from": str(path)})
-    return run.rooms.admission.admit(wanted, cause, wait_s=None) if wanted else []
+    return run.rooms.admission.admit(wanted, cause, wait_s=None, later=True) if wanted else []
 
 
 def _rehearsed(run: _Run, wanted: Sequence[Memory]) -> Iterator[Admitted]:

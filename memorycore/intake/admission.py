@@ -102,14 +102,17 @@ class Admission:
         candidate, reasons = within_share(c, candidate, bench)
         return Preview(candidate=candidate, decision=decision, reasons=reasons)
 
-    def admit(self, items: Sequence[Draft | Memory], cause: Cause, *, wait_s: float | None) -> list[Admitted]:
+    def admit(
+        self, items: Sequence[Draft | Memory], cause: Cause, *, wait_s: float | None, later: bool = False
+    ) -> list[Admitted]:
         """Admit items in order: one transaction for all, then one write for each hot file that gets something.
 
-        Waits for vectors at most ``wait_s`` (None: as long as it takes); what has none then gets a job. An item that
-        changes what an earlier one of the batch is about to write into a hot file begins a transaction of its own.
+        Waits for vectors at most ``wait_s`` (None: as long as it takes); what has none then gets a job. ``later``: all
+        get one, which does for what needs no judge. An item that changes what an earlier one of the batch is about to
+        write into a hot file begins a transaction of its own.
         """
         candidates = [self.consider(item) for item in items]
-        parts, fingerprint = self._vectors(candidates, wait_s)
+        parts, fingerprint = ({}, None) if later else self._vectors(candidates, wait_s)
         # What comes back from an export was judged when it was stored first: its neighbours are of no interest.
         new = {candidate.memory.content for candidate in candidates if not candidate.spare_id}
         scouted = self._scouted({text: found for text, found in parts.items() if text in new}, fingerprint)
