@@ -1,5 +1,6 @@
 """Around a turn of a host: what to offer for a question, what it has just written, that a session goes on or ends."""
 
+import re
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
@@ -25,6 +26,7 @@ MOST_TOLD = 100  # rules that wait for their way back
 NEXT_WRITE = 203  # code points of an entry that a host may write next, with its delimiter
 # A host that fences what it is given deletes whatever stands between such marks.
 FENCES = ("<memory-context>", "</memory-context>")
+_DATED = re.compile(r"\d{4}(-\d\d-\d\d|年\d{1,2}月\d{1,2}日)")
 
 
 def prefetch(
@@ -172,5 +174,6 @@ def _offered(memory: Memory) -> answers_turn.Offered:
 
 
 def line(item: answers_turn.Offered) -> str:
-    """A dated note as the prompt gets it."""
-    return f"- {item['day']}: {item['content']} [{item['id']}]"
+    """A dated note as the prompt gets it; one that begins with a date of its own has that alone."""
+    day = "" if _DATED.match(item["content"]) else f"{item['day']}: "
+    return f"- {day}{item['content']} [{item['id']}]"

@@ -15,7 +15,7 @@ ENGLISH = {
 }
 CHINESE = {
     "Where does the user's sister live?": "用户的姐姐住在杭州。",
-    "Which allergy does the user have?": "用户对花生过敏。",
+    "Which car does the user drive?": "用户开一辆蓝色的丰田。",
 }
 BESIDE = ["The printer in room nine was bought in Leeds.", "会议室的投影仪换了新灯泡。"]
 
