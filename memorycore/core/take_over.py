@@ -21,7 +21,7 @@ from memorycore.errors import Conflict, HotFileError
 from memorycore.hot.sidecar import EntryMeta
 from memorycore.hot.tier import HotTier
 from memorycore.intake import Admitted
-from memorycore.lifecycle import retire, rows, turn
+from memorycore.lifecycle import retire, rows, turn, way_back
 from memorycore.lifecycle.retire import Leaving
 from memorycore.lifecycle.rows import Cause
 from memorycore.reply_import import Outcome
@@ -31,7 +31,7 @@ from memorycore.transfer.found import Found, Ground, Item, OldPointer, derived_i
 
 BATCH = 64
 QUESTIONS = 500
-REASON = "imported"
+REASON = way_back.IMPORTED
 
 Report = Callable[[int, int], None]
 T = TypeVar("T")

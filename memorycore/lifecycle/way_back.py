@@ -67,9 +67,14 @@ class Obstacle:
     other: str = ""
 
 
+IMPORTED = "imported"  # the reason of what an import brought
+
+
 def can_be_undone(event: Event) -> bool:
     """Whether an event did something that can be taken back; what came after it is not looked at."""
     if event.action in NEVER or event.facts.get("erased"):  # the ledger lost what it would take
+        return False
+    if event.action == "trashed" and not event.change and event.reason == IMPORTED:  # it was in a bin before it came
         return False
     if event.action == "confirmed":
         return bool(event.facts.get("said"))
