@@ -22,6 +22,7 @@ from memorycore.store.queries import Query
 
 LONGEST_QUERY = 1_000
 CANDIDATES = 20
+ENDPOINT_WAIT_S = 0.12  # a host waits 0.25 s; a model elsewhere that takes longer leaves the question to its words
 MOST_TOLD = 100  # rules that wait for their way back
 NEXT_WRITE = 203  # code points of an entry that a host may write next, with its delimiter
 # A host that fences what it is given deletes whatever stands between such marks.
@@ -50,6 +51,7 @@ def prefetch(
         viewer_session=viewer,
         marks_strong=rooms.options.budget.enabled,
         strong_score=rooms.options.budget.strong_score,
+        model_wait_s=ENDPOINT_WAIT_S if rooms.options.embed.url else None,
     )
     result = rooms.search(asked, request)
     with rooms.db.read() as c:

@@ -64,7 +64,8 @@ def search(  # noqa: PLR0913 the parts that a core has, each named by its caller
     if not question.text:
         return SearchResult()
     tuning = Tuning() if vector_weight is None else replace(Tuning(), vector_weight=vector_weight)
-    asked = ask_model(question, embedding, wait_s=PATIENT_WAIT_S if index is None else WAIT_S)
+    wait_s = WAIT_S if request.model_wait_s is None else request.model_wait_s
+    asked = ask_model(question, embedding, wait_s=PATIENT_WAIT_S if index is None else wait_s)
     hits: tuple[Hit, ...] = ()
     strong: frozenset[int] = frozenset()
     binned: list[Memory] = []

@@ -4,14 +4,18 @@ import threading
 import time
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from memorycore.domain.memory import Draft
 from memorycore.embed import EmbedChoice, EmbeddingService, why_of
 from memorycore.errors import EmbeddingError
+from memorycore.options import EmbedOptions
 from tests.embedding_stub import good, refuses_when, rows, stub, vectors, wait_until
+from tests.homes import Home
 from tests.loopback import Answer
 
 
@@ -174,3 +178,18 @@ def test_a_model_without_a_name_is_asked_for() -> None:
     assert not service.wait_ready(10)
     assert service.why == "model_not_named"
     service.close()
+
+
+def test_a_slow_model_leaves_the_question_of_a_turn_to_its_words(tmp_path: Path) -> None:
+    may_answer = threading.Event()
+    with stub() as served:
+        home = Home(tmp_path)
+        home.options = replace(home.options, embed=EmbedOptions(model="plain-model", url=served.url))
+        with home.core(long_lived=True) as core:
+            assert core.embedding.wait_ready(10)
+            core.remember(Draft(content="The heron nests behind the old lighthouse."), actor="test")
+            served.answer = lambda body: (may_answer.wait(20), good(body))[1]
+            told = core.prefetch("Where does the heron behind the lighthouse nest?", session_id="s")
+            assert "heron" in told["text"]
+            assert told["degraded"]
+            may_answer.set()
