@@ -191,5 +191,5 @@ def test_a_slow_model_leaves_the_question_of_a_turn_to_its_words(tmp_path: Path)
             served.answer = lambda body: (may_answer.wait(20), good(body))[1]
             told = core.prefetch("Where does the heron behind the lighthouse nest?", session_id="s")
             assert "heron" in told["text"]
-            assert told["degraded"]
+            assert told.get("degraded")
             may_answer.set()
