@@ -44,7 +44,7 @@ def text(number: int) -> str:
         f"2026-11-{number % 28 + 1:02}: finished and shipped order {number} with {goods}",
         f"{number} 号仓库的规矩：任何时候都先称重，再登记 {goods}",
     )
-    return kinds[number // 2 % 4][: LONGEST if number % 5 else 90]
+    return kinds[number // 2 % 4][: LONGEST if number % 5 else 90].strip()
 
 
 def test_two_hundred_writes_in_a_row_find_room_and_every_text_is_kept(home: HermesHome) -> None:
