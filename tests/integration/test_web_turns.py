@@ -188,3 +188,12 @@ def test_what_a_host_went_without_is_counted_for_the_status(daemon: Service) -> 
     assert daemon.ask("plugin-report", host="hermes", missed={"What I said": 1}).status_code == 400
     missed = daemon.answer("status")["missed"]
     assert missed["counts"] == {"hermes prefetch:timeout": 4, "hermes memory-write:breaker": 2}
+
+
+def test_a_host_learns_what_it_must_not_write_and_never_the_value(daemon: Service) -> None:
+    password = "Zx9!kd72Qm"  # noqa: S105 nobody has it
+    answer = daemon.answer("gate", texts=["The ferry leaves at nine.", f"The staging password is {password}"])
+    assert (answer["held"], answer["rules"]) == (["password"], ["password"])
+    assert password not in json.dumps(answer)
+    assert daemon.answer("gate", texts=["The ferry leaves at nine."]) == {"held": [], "rules": []}
+    assert daemon.get("/v1/gate?texts=x").status_code == 405
