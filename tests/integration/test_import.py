@@ -14,7 +14,7 @@ from memorycore.core import MemoryCore
 from tests.homes import Home
 from tests.predecessor import Predecessor, ago, meta
 
-KEY = "sk-ant-api03-AbCdEfGhIjKlMnOpQrStUvWxYz0123456789AbCd"
+KEY = "sk-ant-api03-" + "AbCd1234" * 6
 RULE = "发布前必须先跑完整的回归测试，再通知值班同事。之后才能合并。"
 LINE = '[规则指针]发布前必须先跑完整的→recall("…发布前必须先跑完整的…")'
 
