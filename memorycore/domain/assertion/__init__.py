@@ -20,23 +20,23 @@ READ_CHARS = 4000
 
 
 class Term(NamedTuple):
-    """A content token with its polarity; ``denied`` when a negation covers it."""
+    """A content token with its polarity; ``denied`` when a negation covers it.
+
+    ``key`` and ``kind`` are those of the token: a verdict reads them some hundred times.
+    """
 
     token: Token
     text: str
+    key: str
+    kind: str
     denied: bool = False
     subject: bool = False
     """It stands before the predicate."""
     condition: bool = False
     """It stands in a condition: if, when, unless."""
 
-    @property
-    def key(self) -> str:
-        return self.token.key
-
-    @property
-    def kind(self) -> str:
-        return self.token.kind
+    def with_token(self, token: Token) -> "Term":
+        return self._replace(token=token, key=token.key, kind=token.kind)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -184,6 +184,8 @@ def _terms(tokens: list[Token], text: str, head: int, *, suffixed: bool) -> list
             term = Term(
                 token=token._replace(key=base) if base else token,
                 text=text[token.start : token.end],
+                key=base or token.key,
+                kind=token.kind,
                 denied=flips != bool(base),
                 subject=place < head,
                 condition=condition,

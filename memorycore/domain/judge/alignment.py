@@ -137,14 +137,12 @@ def _paired(runs: list[Run]) -> list[Run]:
 
 def _split_at_predicate(run: Run) -> list[Run]:
     """Subject and predicate both replaced are two differences, also when no shared word stands between."""
-    if not run.old or not run.new:
+    if any(len({term.subject for term in terms}) < 2 for terms in (run.old, run.new)):  # noqa: PLR2004 both sides
         return [run]
     old, new = (
         [tuple(term for term in terms if term.subject == side) for side in (True, False)]
         for terms in (run.old, run.new)
     )
-    if not all((*old, *new)):
-        return [run]
     return [
         Run(old=old[0], new=new[0], before=run.before, after=None),
         Run(old=old[1], new=new[1], before=None, after=run.after),
@@ -153,13 +151,13 @@ def _split_at_predicate(run: Run) -> list[Run]:
 
 def _content_only(run: Run) -> Run | None:
     """Small words left out, unless nothing else stands on one side of a replacement."""
-    old = tuple(term for term in run.old if term.kind in CONTENT)
-    new = tuple(term for term in run.new if term.kind in CONTENT)
+    old = [term for term in run.old if term.kind in CONTENT]
+    new = [term for term in run.new if term.kind in CONTENT]
     if not old and not new:
         return None
     if len(old) == len(run.old) and len(new) == len(run.new):
         return run
-    return Run(old=old, new=new, before=run.before, after=run.after)
+    return Run(old=tuple(old), new=tuple(new), before=run.before, after=run.after)
 
 
 def _is_soft(run: Run) -> bool:

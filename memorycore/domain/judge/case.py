@@ -52,13 +52,18 @@ class Case:
             return ()
         of_it = any(term.subject and term.key != "user" and term.key in self.old.keys for term in terms)
         sides = words_of("attribute", "words") if of_it else frozenset[str]()
-        known = (self.old.keys, sides, words_of("told", "words"), {"user"})
+        known, told = self.old.keys, words_of("told", "words")
         dated = len(self.new.tokens) > 1 and self.new.tokens[0].kind == "date" and self.new.tokens[1].kind == "punct"
         typed = {term.kind for term in self.old.content if term.kind in {"time", "num"}}
         return tuple(
             term
             for term in terms[dated:]
-            if term.subject and term.kind not in typed and not any(term.key in words for words in known)
+            if term.subject
+            and term.key not in known
+            and term.key != "user"
+            and term.kind not in typed
+            and term.key not in sides
+            and term.key not in told
         )
 
     def only_in_addition(self, cue: str) -> bool:
@@ -138,7 +143,7 @@ def _settled(one: Assertion, other: Assertion) -> Assertion:
     if one.doubtful <= names:
         return one
     terms = tuple(
-        term._replace(token=term.token._replace(kind="name?", key=term.token.dimension, dimension=""))
+        term.with_token(term.token._replace(kind="name?", key=term.token.dimension, dimension=""))
         if term.kind == "name?" and term.key not in names
         else term
         for term in one.terms
