@@ -4,6 +4,7 @@ The texts of help stand with all other sentences in ``messages``, under ``help.<
 ``help.<command>.<parameter>``; the functions hold none.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import typer
@@ -88,7 +89,7 @@ def _daemon(language: Language) -> typer.Typer:
 def _explain(command: Any, code: str, language: Language) -> None:
     """Put the texts of one language into a command, its parameters and those below it."""
     command.help = messages.text(f"help.{code}", language)
-    command.format_help = lambda context, _: help_page.show(command, context, language)
+    command.format_help = _page_of(command, language)
     _translate_help_option(command, language)
     for parameter in command.params:
         option = parameter.param_type_name == "option"
@@ -100,6 +101,13 @@ def _explain(command: Any, code: str, language: Language) -> None:
     for given, below in getattr(command, "commands", {}).items():
         name = given.replace("-", "_")
         _explain(below, name if code == "memorycore" else f"{code}_{name}", language)
+
+
+def _page_of(command: Any, language: Language) -> Callable[[Any, Any], None]:
+    def show(context: Any, _formatter: Any) -> None:
+        help_page.show(command, context, language)
+
+    return show
 
 
 def _translate_help_option(command: Any, language: Language) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from memorycore import messages
 from memorycore.cli.shell import Shell
 from memorycore.cli.write import Json, option
 
@@ -80,9 +81,16 @@ def status(*, json: Json = False) -> None:
     from memorycore.daemon import control
 
     shell = Shell(as_json=json)
-    found = control.find(shell.settings.data_dir)
-    steps = shown_daemon.steps_of(shell)
+    from memorycore.errors import StoreError
+
+    found, problem = control.find(shell.settings.data_dir), ""
+    try:
+        steps = shown_daemon.steps_of(shell)
+    except StoreError as error:  # as with a full disk: whether the daemon runs can be said all the same
+        steps, problem = [], messages.error_text(error, shell.language)
     answer = shown_daemon.answer(shell, found, steps)
+    if problem:
+        answer["problem"] = problem
     if json:
         shell.emit(answer)
     else:
@@ -159,8 +167,7 @@ def _started(shell: Shell, how: str, found: "Daemon") -> None:
         shell.emit(answer)
         return
     shell.out.print(shell.word(f"daemon.{how}", pid=answer["pid"], url=answer["url"]))
-    for difference in answer["differs"]:
-        shell.out.print(shell.word(f"daemon.differs_{difference}"), style="yellow")
+    shown_daemon.tell_differences(shell, answer)
 
 
 def _seconds(minutes: float | None) -> float | None:

@@ -71,12 +71,22 @@ def status(shell: "Shell", answer: "Mapping[str, Any]") -> None:
         if name in {"version", "started", "url", "data_dir", "log"} and value is not None
     ]
     shell.out.print(inside(columns(*rows)))
-    for difference in answer["differs"]:
-        shell.out.print(shell.word(f"daemon.differs_{difference}"), style="yellow")
+    tell_differences(shell, answer)
+    if "problem" in answer:
+        shell.out.print(Text(str(answer["problem"]), style="yellow"))
     if answer["steps"]:
         shell.out.print()
         heads = [Text(shell.word(f"daemon.head_{name}"), style="dim") for name in ("step", "last", "next")]
         shell.out.print(inside(columns(heads, *(_row(shell, one) for one in answer["steps"]))))
+
+
+def tell_differences(shell: "Shell", answer: "Mapping[str, Any]") -> None:
+    """In what it is not the daemon that this command would start, and what to do about it."""
+    from memorycore.daemon import control
+
+    for difference in answer["differs"]:
+        is_newer = difference == "version" and not control.is_older(str(answer["version"]))
+        shell.out.print(shell.word(f"daemon.differs_{'newer' if is_newer else difference}"), style="yellow")
 
 
 def _row(shell: "Shell", one: "Mapping[str, Any]") -> list[Text]:

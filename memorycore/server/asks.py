@@ -98,7 +98,8 @@ class Ask(BaseModel):
     @classmethod
     def _no_truth_as_number(cls, value: object, field: ValidationInfo) -> object:
         """Python takes True for 1."""
-        if isinstance(value, bool) and cls.model_fields[field.field_name or ""].annotation in {int, float}:
+        wanted: Any = cls.model_fields[field.field_name or ""].annotation
+        if isinstance(value, bool) and wanted in {int, float}:
             raise PydanticCustomError("float_type", "not a number")
         return value
 

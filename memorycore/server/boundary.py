@@ -41,6 +41,7 @@ WHY = {
     "string_pattern_mismatch": "not_in_form",
     "greater_than_equal": "not_above_nought",
     "too_long": "too_many_items",
+    "too_short": "empty",
 }
 
 

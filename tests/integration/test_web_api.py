@@ -17,7 +17,7 @@ from memorycore.web.given import Given
 from tests.web import Service, service
 
 RELAY = 'memorycore_requests_refused_total{reason="relay"}'
-EXAMPLES = {"string": "hermes", "object": {"prefetch:timeout": 1}}
+EXAMPLES = {"string": "hermes", "array": ["hermes"], "object": {"prefetch:timeout": 1}}
 
 
 def everything(daemon: Service) -> tuple[int, int]:
@@ -107,7 +107,8 @@ def test_a_wrong_json_type_is_refused_and_changes_nothing(daemon: Service, route
     for name, found in schema["properties"].items():
         as_truth = "yes" in found.get("enum", ())  # that may be said by a truth value too
         for value in (one for one in WRONG[found["type"]] if not (as_truth and one is True)):
-            response = daemon.ask(route, **{**good, name: value})
+            body = json.dumps({**good, name: value}).encode()
+            response = daemon.client.post(f"{daemon.url}/v1/{route}", content=body, headers=daemon.bearer())
             answer = response.json()
             assert (response.status_code, answer["ok"], answer["code"]) == (400, False, "invalid_input"), (name, value)
             assert name in answer["message"]
