@@ -97,3 +97,12 @@ def test_an_empty_memory_is_told_how_to_begin(mc: CommandLine) -> None:
     assert "memorycore store" in mc("status").out
     mc("store", "The printer in room 1 was bought in Leeds.")
     assert "memorycore store" not in mc("status").out
+
+
+def test_whether_a_daemon_runs_is_said_though_the_database_cannot_be_opened(mc: CommandLine) -> None:
+    mc.data.mkdir(parents=True)
+    (mc.data / "memorycore.db").write_bytes(b"no database at all, but long enough to be one " * 20)
+    ran = mc("daemon", "status", "--json")
+    assert (ran.code, ran.answer["status"], ran.answer["steps"]) == (3, "stopped", [])
+    assert "memorycore.db" in ran.answer["problem"]
+    assert "memorycore.db" in mc("daemon", "status").out.replace("\n", "")
