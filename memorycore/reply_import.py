@@ -101,7 +101,7 @@ def _file(one: Found, outcomes: Iterable[Outcome]) -> ImportedFile:
 
 def _record(path: Path, outcome: Outcome, lang: Language) -> ImportedRecord:
     item = outcome.item
-    own = [Reason(code=code) for code in (*([item.why] if item.why else []), *item.notes)]
+    own = [Reason(code=code) for code in (*([item.left_out] if item.left_out else []), *item.notes)]
     reasons = [messages.reason(one.code, lang, **dict(one.facts)) for one in outcome.reasons]
     record: ImportedRecord = {
         "path": str(path),

@@ -191,7 +191,7 @@ def _asked(run: _Run, batch: Sequence[Item]) -> list[Outcome]:
     """Write questions into the log, behind its gate; one that is there already stays as it is."""
     options, namespace = run.rooms.options, run.rooms.options.namespace
     outcomes: list[Outcome] = []
-    asked = [item if options.activity_log else replace(item, question=None, why="log_off") for item in batch]
+    asked = [item if options.activity_log else replace(item, question=None, left_out="log_off") for item in batch]
     with run.rooms.db.rehearse() if run.dry_run else run.rooms.db.write() as c:
         for item in asked:
             text = intake.as_logged(item.question.text) if item.question else ""
@@ -218,7 +218,7 @@ def _pointed(run: _Run, old: OldPointer) -> Outcome:
     if run.dry_run and memory is None and text is not None and text.memory is not None:
         return Outcome(item=item, becomes="pointer", text=text.memory.content)
     if memory is None or memory.state != "active":
-        return Outcome(item=replace(item, why="text_not_found"), becomes="left_out", text=old.text)
+        return Outcome(item=replace(item, left_out="text_not_found"), becomes="left_out", text=old.text)
     if memory.residence != "cold":
         return Outcome(item=item, becomes="known", memory_id=memory.id, text=memory.content)
     if not run.dry_run:

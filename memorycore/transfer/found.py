@@ -31,14 +31,14 @@ class Ground:
 class Item:
     """One thing that was found.
 
-    ``ref`` names it there. ``memory`` or ``question``: what it becomes, if the gates let it. ``why``: a code, why
+    ``ref`` names it there. ``memory`` or ``question``: what it becomes, if the gates let it. ``left_out``: a code, why
     nothing becomes of it; ``notes``: codes that somebody may want to know of. ``meta``: what a sidecar knows of it.
     """
 
     ref: str
     memory: Memory | None = None
     question: Query | None = None
-    why: str = ""
+    left_out: str = ""
     notes: tuple[str, ...] = ()
     meta: EntryMeta | None = None
 

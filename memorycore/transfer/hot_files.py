@@ -69,7 +69,7 @@ def old_pointers(
 def _item(entry: str, number: int, meta: EntryMeta | None, target: Target, ground: Ground) -> Item:
     ref = str(number)
     if is_pointer(entry) or is_fold(entry):
-        return Item(ref=ref, why="pointer_of_another")
+        return Item(ref=ref, left_out="pointer_of_another")
     return Item(ref=ref, memory=not_later(_memory(sanitise(entry), meta, target, ground), ground.now), meta=meta)
 
 

@@ -82,15 +82,15 @@ def _bin_item(
     kept = _content(entry)
     content = sanitise(texts.get(_id(entry), "") or kept).strip()
     if _id(entry) in live:
-        return Item(ref=ref, why="still_found_there")
+        return Item(ref=ref, left_out="still_found_there")
     if not content:
-        return Item(ref=ref, why="empty")
+        return Item(ref=ref, left_out="empty")
     if len(content.encode("utf-8", "surrogatepass")) > MAX_CONTENT_BYTES:
-        return Item(ref=ref, why="too_long")
+        return Item(ref=ref, left_out="too_long")
     binned_at = moment(entry.get("trashed_at"), UTC)
     at = min(binned_at or ground.now, ground.now)
     if ground.now - at >= timedelta(days=ground.trash_days):
-        return Item(ref=ref, why="days_over")
+        return Item(ref=ref, left_out="days_over")
     routing = route(content)
     memory = Memory(
         id=derived_id(f"row {ref}" if _id(entry) else f"bin {content}"),
@@ -136,7 +136,7 @@ def questions(path: Path, data: bytes, ground: Ground) -> Found:
             problems.append(Problem(path=path, code=found, where=str(number)))
             continue
         if ground.now - found.at >= timedelta(days=ground.log_days):
-            items.append(Item(ref=str(number), why="too_old"))
+            items.append(Item(ref=str(number), left_out="too_old"))
         else:
             items.append(Item(ref=str(number), question=found))
     return Found(path=path, what="questions", items=tuple(items), problems=tuple(problems))

@@ -52,22 +52,22 @@ def _dropped(item: Item, last: datetime) -> Item:
     if item.memory is None:
         return item
     if last - item.memory.updated_at < DROPPED_AFTER:
-        return Item(ref=item.ref, why="removed_there")
+        return Item(ref=item.ref, left_out="removed_there")
     return Item(ref=item.ref, memory=item.memory, notes=("dropped_there",))
 
 
 def _item(row: Row, ground: Ground) -> Item:
     ref = _id(row) or f"{row.table} {row.number}"
     if row.broken:
-        return Item(ref=f"{row.table} {row.number}", why=row.broken)
+        return Item(ref=f"{row.table} {row.number}", left_out=row.broken)
     columns = row.columns
     content = sanitise(_text(columns.get("content"))).strip()
     if not content:
-        return Item(ref=ref, why="empty")
+        return Item(ref=ref, left_out="empty")
     if len(content.encode("utf-8", "surrogatepass")) > MAX_CONTENT_BYTES:
-        return Item(ref=ref, why="too_long")
+        return Item(ref=ref, left_out="too_long")
     if columns.get("session_id", SESSION) != SESSION and columns.get("scope", "session") != "global":
-        return Item(ref=ref, why="others_session")
+        return Item(ref=ref, left_out="others_session")
     return Item(ref=ref, memory=not_later(_memory(row, ref, content, ground), ground.now))
 
 

@@ -102,6 +102,8 @@ SOURCE = "\n".join(path.read_text(encoding="utf-8") for path in Path(messages.__
         (r"""Reason\(\s*(?:code=)?"([a-z_]+)\"""", ""),
         (r"""\bwhy="([^"]+)\"""", "why."),
         (r"""Finding\(level=\S+, code="([a-z_]+)\"""", "doctor."),
+        (r"""\bleft_out="([a-z_]+)\"""", "import."),
+        (r"""\bProblem\(path=.+?, code="([a-z_]+)\"""", "import."),
     ],
 )
 def test_every_code_in_the_source_has_a_text(pattern: str, table: str) -> None:
