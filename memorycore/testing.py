@@ -25,7 +25,7 @@ class HashingEmbedder:
         self.width = width
         self.fingerprint = f"hashing|{width}"
         self.calibration: Calibration = neutral(width)
-        self.part_tokens = 400
+        self.part_tokens = self.question_tokens = 400
         self.batch_size = 64
 
     def embed_queries(self, texts: Sequence[str]) -> Vectors:

@@ -90,6 +90,7 @@ class Embedder(Protocol):
     """A loaded model. Vectors are float32 rows of length one, ``[texts, width]``.
 
     ``part_tokens`` is how much of a text fits one vector; it is lowered when a server refuses parts of that size.
+    ``question_tokens`` is how much of a question is read, for which somebody waits.
     ``batch_size`` is the number of parts worth sending in one call.
     """
 
@@ -98,6 +99,7 @@ class Embedder(Protocol):
     width: int
     calibration: Calibration
     part_tokens: int
+    question_tokens: int
     batch_size: int
 
     def embed_queries(self, texts: Sequence[str]) -> Vectors:

@@ -45,7 +45,7 @@ class Endpoint:
         self.width = 0
         self.fingerprint = ""
         self.calibration: Calibration = neutral(1)
-        self.part_tokens = 420
+        self.part_tokens = self.question_tokens = 420
         self.batch_size = 16
         self._choice = choice
         self._native = choice.keep_alive is not None or choice.url.rstrip("/").endswith("/api/embed")

@@ -20,7 +20,7 @@ from memorycore.embed.choose import load as load_by_choice
 from memorycore.embed.contract import EmbedChoice, Embedder, ServiceState, why_of
 from memorycore.embed.isolation import embed_each, embed_whole
 from memorycore.embed.lane import Job, Lane
-from memorycore.embed.parts import cut
+from memorycore.embed.parts import gist
 from memorycore.embed.processor import settle_threads
 from memorycore.errors import EmbeddingError
 
@@ -148,7 +148,7 @@ class EmbeddingService:
             return self._state == "ready"
 
     def query(self, text: str, *, timeout_s: float | None) -> Vectors | None:
-        """The vector of a question, ``[width]``; of its beginning when it is longer than the model reads.
+        """The vector of a question, ``[width]``; of its beginning and end when it is longer than the model reads.
 
         None when there is none in time (or at all): the caller searches by keyword. A late vector is kept for the
         next question of the same words. ``timeout_s`` None waits as long as it takes.
@@ -388,8 +388,8 @@ class EmbeddingService:
 
 
 def _embed_questions(embedder: Embedder, texts: Sequence[str]) -> list[Vectors | EmbeddingError]:
-    beginnings = [cut(text, limit=embedder.part_tokens, count=embedder.count_tokens)[0] for text in texts]
-    return embed_each(embedder.embed_queries, beginnings)
+    most = min(embedder.question_tokens, embedder.part_tokens)
+    return embed_each(embedder.embed_queries, [gist(text, most=most, count=embedder.count_tokens) for text in texts])
 
 
 def _left(deadline: float | None) -> float | None:

@@ -17,7 +17,7 @@ from memorycore.embed.calibrate import generic_sentences, measure
 from memorycore.embed.calibration import Calibration, from_bytes, neutral, to_bytes
 from memorycore.embed.contract import fingerprint
 from memorycore.embed.kept import Kept, key_of
-from memorycore.embed.parts import cut, estimate_tokens
+from memorycore.embed.parts import cut, estimate_tokens, gist
 from memorycore.embed.prefixes import prefixes_for
 from memorycore.embed.processor import lacks_avx2
 from memorycore.embed.vectors import unit_rows
@@ -205,3 +205,19 @@ def test_the_hashing_embedder_puts_texts_with_shared_words_together() -> None:
     assert np.allclose(np.linalg.norm([door, gate, soup, empty], axis=1), 1.0)
     assert door @ gate > door @ soup
     assert np.array_equal(model.embed_queries(["the green door"])[0], door)
+
+
+def test_of_a_long_question_beginning_and_end_are_read_in_whole_words() -> None:
+    tale = "and then we walked along the harbour wall "
+    asked = f"Where did I leave the bicycle? {tale * 20}So which ferry do I take?"
+    short = gist(asked, most=40, count=estimate_tokens)
+    assert estimate_tokens(short) <= 40
+    assert short.startswith("Where did I leave the bicycle? ")
+    assert short.endswith(" So which ferry do I take?")
+    assert set(short.split()) <= set(asked.split())
+
+
+@given(st.text(min_size=1, max_size=400))
+def test_a_question_is_never_read_further_than_the_model_may(text: str) -> None:
+    assert estimate_tokens(gist(text, most=30, count=estimate_tokens)) <= 30
+    assert gist(text, most=estimate_tokens(text), count=estimate_tokens) == text
