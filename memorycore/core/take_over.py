@@ -73,8 +73,14 @@ def take_over(
         now=rooms.clock(), zone=options.timezone, trash_days=options.trash_days, log_days=options.budget.log_days
     )
     own = {tier.path.resolve() for tier in rooms.tiers.values()}
-    found = reading.read_all((path for path in paths if path.resolve() not in own), ground, workshop=options.data_dir)
-    found = [*found, *_own_pointers(rooms)]
+    foreign = [path for path in paths if path.resolve() not in own]
+    found = reading.read_all(foreign, ground, workshop=options.data_dir)
+    found += [
+        Found(path=path, what="hot", items=(Item(ref=path.name, left_out="in_use"),))
+        for path in paths
+        if path not in foreign
+    ]
+    found += _own_pointers(rooms)
     run = _Run(rooms=rooms, cause=replace(rooms.cause(actor, REASON), automatic=True), dry_run=dry_run, report=report)
     found = _with_texts(run, found)
     run.total = sum(len(one.items) + len(one.pointers) for one in found)

@@ -110,7 +110,9 @@ def _rows(c: apsw.Connection, table: Table) -> Iterator[Row]:
         except apsw.CorruptError:
             yield Row(table=table, number=int(number), columns={}, broken="damaged")
         else:
-            yield Row(table=table, number=int(number), columns=dict(zip(names, values or (), strict=True)))
+            found = zip(names, values or (), strict=True)
+            kept = {name: value for name, value in found if name == "content" or not isinstance(value, bytes)}
+            yield Row(table=table, number=int(number), columns=kept)  # vectors are of no use here
 
 
 def _logs(path: Path) -> list[Path]:
