@@ -216,7 +216,7 @@ def _pointed(run: _Run, old: OldPointer) -> Outcome:
     item = Item(ref=old.text)
     text = run.behind.get(old)
     tier = run.rooms.tiers[old.target]
-    key = old.cold_id or (text.ref if text else "")
+    key = text.ref if text else old.cold_id
     with run.rooms.db.read() as c:
         memory = memories.by_id(c, derived_id(f"row {key}"), (tier.namespace,)) if key else None
         if memory is None and text is not None and text.memory is not None:

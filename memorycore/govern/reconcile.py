@@ -327,7 +327,9 @@ def _as_stamped(meta: EntryMeta | None, tier: HotTier, this: Pass) -> Standing:
     if meta is None:
         return new
     until = None if this.first else meta.resident_until
-    weighed = min(meta.weight_at or meta.written_at, this.now)
+    # The predecessor's weight fades from the last use on, of which it notes no other time.
+    used = meta.last_active_at if meta.weight is not None else None
+    weighed = min(meta.weight_at or used or meta.written_at, this.now)
     return replace(
         new,
         weight=new.weight if meta.weight is None else meta.weight,

@@ -45,8 +45,9 @@ class Item:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OldPointer:
-    """The line that the predecessor left in a hot file for a rule: its topic, and the id of the text where it knew it.
+    """The line that the predecessor left in a hot file for a rule, and what of it tells which text is meant.
 
+    That is the id of the text, or the beginning of its SHA-256, or how it begins, by the version that wrote it.
     ``is_ours``: it stands in a file that we look after, and stays there.
     """
 
@@ -54,6 +55,7 @@ class OldPointer:
     text: str
     topic: str
     cold_id: str = ""
+    fingerprint: str = ""
     written_at: datetime | None = None
     is_ours: bool = False
 

@@ -1,5 +1,6 @@
 """The memory files of another home, and the lines that the predecessor left for rules, as items."""
 
+import re
 from pathlib import Path
 
 from memorycore.domain.memory import Memory, Policy, Target
@@ -14,7 +15,7 @@ from memorycore.hot.tier import FILE_NAMES
 from memorycore.transfer.found import ORIGIN, Found, Ground, Item, OldPointer, Problem, derived_id, not_later
 
 MARK = "[规则指针]"  # how such a line begins
-_ARROW = "→"
+_SAYS = re.compile(r"(?P<topic>.*?)(?:→|->)(?:recall:(?P<fingerprint>[0-9a-f]{16})$)?")
 _RULES = frozenset({"core", "rule"})
 _JUDGED = "store_fact"  # says that our judge has compared a text, which it has not
 
@@ -52,12 +53,14 @@ def old_pointers(
         meta = sidecar.entries.get(entry_hash(entry))
         if not entry.startswith(MARK):
             continue
-        topic = entry.removeprefix(MARK).partition(_ARROW)[0]
+        rest = entry.removeprefix(MARK)
+        said = _SAYS.match(rest)
         found.append(
             OldPointer(
                 target=target,
                 text=entry,
-                topic="".join(topic.split()),
+                topic="".join((said["topic"] if said else rest).split()),
+                fingerprint=(said["fingerprint"] or "") if said else "",
                 cold_id=(meta.cold_id or "") if meta else "",
                 written_at=meta.written_at if meta else None,
                 is_ours=is_ours,

@@ -1,11 +1,13 @@
 """Files → what is in them. What cannot be read is a problem with a place, and keeps nothing else from being read."""
 
+import hashlib
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
+from memorycore.domain.memory import Memory
 from memorycore.errors import InvalidInput, MemoryCoreError, Unreadable
 from memorycore.store import predecessor
 from memorycore.transfer import hot_files, logs, places, rows
@@ -122,19 +124,21 @@ def _lines(path: Path, data: bytes) -> Found:
 
 
 def behind(pointer: OldPointer, texts: Sequence[Item]) -> Item | None:
-    """The text that an old line stands for; None where there is none, or several could be meant.
-
-    It names the id of the text, or else how its text begins.
-    """
+    """The text that an old line stands for; None where there is none, or several could be meant."""
     own = [item for item in texts if item.memory is not None and item.memory.state == "active"]
-    if pointer.cold_id:
-        return next((item for item in own if item.ref == pointer.cold_id), None)
-    if not pointer.topic:
-        return None
+    named = [item for item in own if item.ref == pointer.cold_id] or [
+        item for item in own if pointer.fingerprint and item.memory and _fingerprint(item.memory) == pointer.fingerprint
+    ]
+    if named or not pointer.topic:
+        return named[0] if named else None
     meant = [item for item in own if item.memory and "".join(item.memory.content.split()).startswith(pointer.topic)]
     if len(meant) > 1 and (at := pointer.written_at) is not None:
         meant = [item for item in meant if item.memory and abs((item.memory.updated_at - at).total_seconds()) <= NEAR_S]
     return meant[0] if len(meant) == 1 else None
+
+
+def _fingerprint(memory: Memory) -> str:
+    return hashlib.sha256(memory.content.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 def as_rule(item: Item) -> Item:

@@ -1,5 +1,6 @@
 """What the predecessor and other homes left in files comes in, once and whole, and stays as it is where it lies."""
 
+import hashlib
 import json
 import sqlite3
 from collections.abc import Iterator
@@ -214,6 +215,17 @@ def test_a_pointer_of_another_home_becomes_one_of_ours_by_the_id_that_it_knew(
     assert becomes(answer) == {"r": "cold", "other": "cold", LINE: "pointer", "[规则指针]没有下文的→": "left_out"}
     assert home.memory_file.read_text(encoding="utf-8").startswith("[召回]")
     assert take(core, old.root, old.root / "home")["new"] == 0
+
+
+def test_a_pointer_of_a_later_version_is_known_by_its_fingerprint(old: Predecessor, core: MemoryCore) -> None:
+    rules = [f"同前缀规则，第{number}条：必须通知用户并确认回滚点。" for number in "甲乙丙"]
+    for name, rule in zip("abc", rules, strict=True):
+        old.row(name, rule, 50)
+    lines = [f"[规则指针]同前缀规则，第→recall:{hashlib.sha256(rule.encode()).hexdigest()[:16]}" for rule in rules[:2]]
+    old.entries("MEMORY.md", dict.fromkeys(lines, meta("stub", 50)) | {"[规则指针]同前缀规则->": meta("stub", 50)})
+    answer = take(core, old.root, old.root / "home")
+    assert [becomes(answer)[line] for line in (*lines, "[规则指针]同前缀规则->")] == ["pointer", "pointer", "left_out"]
+    assert {found["content"] for found in kept(core).values() if found["tier"] == "stub"} == set(rules[:2])
 
 
 def test_what_is_broken_is_named_with_a_next_step_and_stops_nothing(
