@@ -8,6 +8,7 @@ import abc
 import importlib.util
 import itertools
 import json
+import os
 import sys
 import threading
 import time
@@ -84,7 +85,7 @@ def one_shot(provider: Any, *, orderly: bool) -> None:
 
 def main(folder: str, home: str, what: str) -> None:
     provider = load(Path(folder))
-    provider.initialize("s1", hermes_home=home, platform="cli", agent_context="primary")
+    provider.initialize(f"s{os.getpid()}", hermes_home=home, platform="cli", agent_context="primary")
     if what == "recall":
         sys.stdout.write(recall(provider))
     else:

@@ -4,7 +4,7 @@ import json
 import socket
 import threading
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -28,6 +28,35 @@ def deaf(data_dir: Path, hot_dir: Path) -> Generator[None]:
             yield
         finally:
             (data_dir / "daemon.json").unlink()
+
+
+@contextmanager
+def dripping(data_dir: Path, hot_dir: Path) -> Generator[None]:
+    """It answers every connection letter by letter, without end."""
+    over = threading.Event()
+
+    def drip(connection: socket.socket) -> None:
+        with connection, suppress(OSError):
+            connection.sendall(b"HTTP/1.1 200 OK\r\n")
+            while not over.wait(0.02):
+                connection.sendall(b"x-more: y\r\n")
+
+    def accept() -> None:
+        with suppress(OSError):
+            while not over.is_set():
+                threading.Thread(target=drip, args=(listener.accept()[0],), daemon=True).start()
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        _announce(data_dir, hot_dir, listener.getsockname()[1])
+        thread = threading.Thread(target=accept)
+        thread.start()
+        try:
+            yield
+        finally:
+            over.set()
+            (data_dir / "daemon.json").unlink()
+            socket.create_connection(listener.getsockname()).close()
+            thread.join()
 
 
 @dataclass

@@ -54,7 +54,8 @@ def come_back_later(rooms: Rooms) -> frozenset[str]:
     """Bring rules back that a host's questions meant, once no session's prompt holds the files; their ids."""
     if not rooms.told_rules or rooms.session_runs():
         return frozenset()
-    ids, rooms.told_rules = list(rooms.told_rules), {}
+    ids = list(rooms.told_rules)
+    rooms.told_rules.clear()  # in place: who reads another language works on the same rooms
     with rooms.db.read() as c:
         told = [memories.by_id(c, memory_id, (rooms.options.namespace,)) for memory_id in ids]
     rules = [memory for memory in told if memory is not None and memory.policy in RULES]

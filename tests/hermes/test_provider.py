@@ -155,7 +155,8 @@ def test_a_daemon_that_was_killed_is_started_again_and_what_was_missed_stands_in
     hermes.do("be_patient")
     assert FACT in hermes.do("turn", text=QUESTION)
     hermes.do("shut_down")
-    assert home.ask("status")["missed"]["counts"]["hermes prefetch:unreachable"] == 1
+    counts = home.ask("status")["missed"]["counts"]  # unreachable, or no daemon where its place was taken away already
+    assert [count for call, count in counts.items() if call.startswith("hermes prefetch:")] == [1]
 
 
 def test_a_home_whose_daemon_serves_other_files_gets_nothing(home: HermesHome) -> None:

@@ -19,10 +19,10 @@ from tests.command_line import CommandLine
 from tests.daemons import ROOT, wait_for
 from tests.plugin_home import PluginHome, plugin_home
 from tests.plugin_host import QUESTION, load
-from tests.standing_daemon import deaf, slow
+from tests.standing_daemon import deaf, dripping, slow
 
-FACT = "The shop\u2019s server \u2013 \u201cBergen\u201d \u2013 runs the shop."
-HOT = "Always tell the shop\u2019s staff before the server goes down."
+FACT = "The shop runs on a server in \u201cBergen\u201d \u2013 the harbour\u2019s own."
+HOT = "Always greet the pilot in Danish."
 BROKEN = "/bin/false"
 """An interpreter that starts no daemon."""
 
@@ -114,6 +114,7 @@ def test_il_168_the_home_of_the_beginning_holds_for_life_in_every_thread(
         assert astray.prefetch(QUESTION) == ""
         assert astray.missed() == {"prefetch:other_home": 1}
     served.edit(old=text)
+    assert text not in [row["text"] for row in served.rows()]
 
 
 def test_il_169_a_subagent_leaves_no_trace(served: PluginHome) -> None:
@@ -166,6 +167,18 @@ def test_il_176_a_daemon_that_never_answers_is_soon_left_alone(tmp_path: Path) -
         provider.prefetch_s = 0.05
         assert [provider.prefetch(f"{QUESTION} {number}") for number in range(10)] == [""] * 10
         assert provider.missed() == {"prefetch:timeout": 3, "prefetch:breaker": 7}
+
+
+def test_whoever_answers_without_end_where_a_daemon_was_has_until_the_deadline(tmp_path: Path) -> None:
+    with (
+        plugin_home(tmp_path / "home") as home,
+        dripping(home.daemon.data, home.memory_file.parent),
+        home.session("dripping") as provider,
+    ):
+        provider.prefetch_s = provider.memory_write_s = 0.1
+        assert provider.prefetch(QUESTION) == ""
+        provider.on_memory_write("add", "memory", "A text.")
+        assert provider.missed() == {"prefetch:timeout": 1, "memory-write:timeout": 1}
 
 
 def test_il_177_a_turn_is_told_later_in_order_and_not_without_end(tmp_path: Path) -> None:
