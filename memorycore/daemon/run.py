@@ -40,6 +40,7 @@ LOADED_EARLY = (  # what takes a second to import
     "memorycore.core",
     "memorycore.server.sessions",
     "memorycore.web.site",
+    "numpy",
     "numpy.ma",  # numpy loads it with the first np.unique
     "opencc",
     "uvicorn",
@@ -107,11 +108,13 @@ def load() -> None:
     from importlib import import_module
     from pkgutil import walk_packages
 
+    from memorycore.store.engine import vec0_path
+
     settle_threads()
     for name in LOADED_EARLY:
         import_module(name)
     with suppress(ImportError):  # not every system has a wheel of it
-        import_module("sqlite_vec")
+        vec0_path()
     for room in NEEDED_BY_CALLS:
         package = import_module(f"memorycore.{room}")
         for found in walk_packages(getattr(package, "__path__", ()), f"{package.__name__}."):

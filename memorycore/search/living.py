@@ -30,7 +30,8 @@ class LivingIndex:
     def __init__(self, db: Database, embedding: EmbeddingService | None, *, namespaces: Sequence[str]) -> None:
         # Loaded by whoever opens the index, before threads share it: the first questions would all load it at once.
         settle_threads()
-        importlib.import_module("numpy.ma")  # which numpy itself would load with the first np.unique
+        for name in ("numpy", "numpy.ma"):  # the second is loaded by numpy itself with the first np.unique
+            importlib.import_module(name)
         self._db = db
         self._embedding = embedding
         self._lock = threading.Lock()

@@ -19,6 +19,7 @@ import apsw
 
 from memorycore.errors import StoreBusy
 from memorycore.search.vectors import residuals
+from memorycore.store.engine import vec0_path
 from memorycore.store.statements import all_rows, only_row, sql
 from memorycore.store.vectors import known_fingerprint
 
@@ -60,11 +61,10 @@ def load(c: apsw.Connection) -> bool:
     else:
         return True
     try:
-        import sqlite_vec
-
+        path = vec0_path()
         c.enable_load_extension(True)  # noqa: FBT003 apsw's signature
         try:
-            c.load_extension(sqlite_vec.loadable_path())
+            c.load_extension(path)
         finally:
             c.enable_load_extension(False)  # noqa: FBT003 apsw's signature
     except (ImportError, apsw.Error, OSError):

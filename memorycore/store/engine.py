@@ -1,6 +1,7 @@
 """What the database engine of this installation can do, and how a database is, looked at without a change."""
 
 import contextlib
+import importlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -55,16 +56,31 @@ def examine() -> Engine:
         except apsw.SQLError:
             full_text = False
         try:
-            import sqlite_vec
-
+            path = vec0_path()
             connection.enable_load_extension(True)  # noqa: FBT003 the driver takes it by position only
-            connection.load_extension(sqlite_vec.loadable_path())
+            connection.load_extension(path)
             vec0, why = str(connection.execute(sql["vec_version"]).get), ""
         except (ImportError, OSError, apsw.Error, AttributeError) as error:
             vec0, why = "", str(error) or type(error).__name__
     return Engine(
         sqlite=apsw.sqlite_lib_version(), driver=apsw.apsw_version(), full_text=full_text, vec0=vec0, vec0_error=why
     )
+
+
+def vec0_path() -> str:
+    """Where the vector index lies, to be loaded as an extension.
+
+    Its package takes in a part of numpy, and so numpy is loaded whole first: of two threads, one of which begins with
+    the whole and the other with a part, each waits for the other, and both are left with half of it for good.
+
+    Raises:
+        ImportError: It is not installed.
+    """
+    with contextlib.suppress(ImportError):
+        importlib.import_module("numpy")
+    import sqlite_vec
+
+    return sqlite_vec.loadable_path()
 
 
 def look_at(path: Path) -> Soundness:

@@ -25,7 +25,7 @@ settings = load_settings({"HOME": sys.argv[1], "MEMORYCORE_EMBED_MODEL": "none"}
 desk = Desk(lambda: MemoryCore.open(settings.core_options(), long_lived=True), language="en")
 caller = Caller(name="test", session_id="s", bound=False, via="api")
 said = {"content": "The kiln in Ghent is fired on Tuesdays.", "session_id": "s", "host": "hermes", "missed": {}}
-said |= {"query": "kiln in Ghent", "last": True}
+said |= {"query": "kiln in Ghent", "last": True, "texts": ["The oven in Ghent is cold."]}
 for route, tool in calls.table(settings, Given()).items():
     try:
         run_tool(desk, tool, {name: said[name] for name in said if name in tool.ask.model_fields}, caller)
