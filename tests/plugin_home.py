@@ -75,6 +75,12 @@ class PluginHome:
         """``memorycore status``, which needs no daemon."""
         return json.loads(self.memorycore("status", "--json"))
 
+    def totals(self) -> dict[str, Any]:
+        """What is hot, how much is cold, and how much is in the bin."""
+        usage = self.ask("usage")
+        hot = [row["text"] for target in ("memory", "user") for row in self.rows(target)]
+        return {"hot": hot, "cold": usage["cold"]["total"], "binned": usage["binned"]}
+
     def kept(self) -> dict[str, str]:
         """By text the state of everything in the store."""
         lines = [json.loads(line) for line in self.memorycore("export").splitlines()]
