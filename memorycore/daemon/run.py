@@ -4,6 +4,7 @@ import logging
 import os
 import signal
 import socket
+import sys
 import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
@@ -35,6 +36,9 @@ HOST = "127.0.0.1"
 LAST_ANSWERS_S = 0.5
 CLOSE_GRACE_S = 0.4
 LOOK_AROUND_S = 1.0
+# How long a thread that computes keeps others from Python. A call lets go of it some dozen times, and with the usual
+# 5 ms would wait so long each time while the memory is being tended.
+SWITCH_S = 0.001
 LOADED_EARLY = (  # what takes a second to import
     "apscheduler.schedulers.background",
     "memorycore.core",
@@ -91,6 +95,7 @@ def run(settings: "Settings", asked: Asked) -> int:
     with leader.leadership(settings.data_dir, wait_s=-1 if asked.wait else 0) as me:
         logs.begin(settings.data_dir, asked.log_level, to_stderr=asked.to_stderr)
         make_room()
+        sys.setswitchinterval(SWITCH_S)
         load()
         import anyio
 
@@ -232,6 +237,24 @@ def _schedule(settings: "Settings", upkeep: "Everywhere") -> "Schedule":
 def _begin(schedule: "Schedule", upkeep: "Upkeep") -> None:
     """Open the core, which loads its model meanwhile, and begin to tend it."""
     schedule.start(upkeep.last_runs(), datetime.now(UTC))
+    _read_words()
+
+
+def _read_words() -> None:
+    """Read the word lists of gates, routing and judge, for which the first call would else wait a third of a second."""
+    from memorycore import intake
+    from memorycore.domain.judge import judge
+    from memorycore.domain.memory import Draft
+    from memorycore.domain.routing import route
+    from memorycore.options import GateOptions
+
+    for on, off in (
+        ("The lamp in the hall is on.", "The lamp in the hall is off."),
+        ("门厅的灯开着。", "门厅的灯关着。"),
+    ):
+        intake.admit(Draft(content=on), GateOptions())
+        route(on, importance=None, target="memory")
+        judge(on, off)
 
 
 def _listeners(host: str, port: int) -> list[socket.socket]:
