@@ -12,7 +12,7 @@ import time
 from collections.abc import Generator, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import apsw
 
@@ -103,14 +103,14 @@ def _rows(c: apsw.Connection, table: Table) -> Iterator[Row]:
     for (number,) in all_rows(c, listing):
         try:
             cursor = c.execute(sql[single], {"number": number})
-            values = cursor.fetchone()
-            names = [column[0] for column in cursor.get_description()] if values is not None else []
+            values = cast("tuple[Any, ...]", cursor.fetchone() or ())
+            names = [column[0] for column in cursor.get_description()] if values else []
         except UnicodeDecodeError:
             yield Row(table=table, number=int(number), columns={}, broken="not_utf8")
         except apsw.CorruptError:
             yield Row(table=table, number=int(number), columns={}, broken="damaged")
         else:
-            found = zip(names, values or (), strict=True)
+            found = zip(names, values, strict=True)
             kept = {name: value for name, value in found if name == "content" or not isinstance(value, bytes)}
             yield Row(table=table, number=int(number), columns=kept)  # vectors are of no use here
 
