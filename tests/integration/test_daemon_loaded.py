@@ -47,3 +47,42 @@ def test_no_call_loads_code_of_ours(tmp_path: Path) -> None:
         timeout=120,
     )
     assert ran.stdout.strip() in {"[]", f"['{WORD_LISTS}']"}, ran.stdout + ran.stderr
+
+
+LIBRARY = {
+    "numpy/__init__.py": "import sys, time\nsys.begun.set()\ntime.sleep(0.3)\nfrom numpy.typing import NDArray\n",
+    "numpy/typing.py": "import numpy\nNDArray = list\n",
+    "sqlite_vec.py": "import numpy.typing\nloadable_path = str\n",
+}
+TWO_THREADS = """
+import sys, threading
+from memorycore.store.engine import vec0_path
+sys.begun = threading.Event()
+failed = []
+def whole():
+    try:
+        import numpy
+    except ImportError as error:
+        failed.append(error)
+thread = threading.Thread(target=whole)
+thread.start()
+sys.begun.wait()
+vec0_path()
+thread.join()
+print(failed)
+"""
+
+
+def test_the_vector_index_begins_with_no_part_of_what_another_thread_loads_whole(tmp_path: Path) -> None:
+    for name, content in LIBRARY.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(content, encoding="utf-8")
+    ran = subprocess.run(
+        [sys.executable, "-c", TWO_THREADS],
+        env={**os.environ, "PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT}"},
+        capture_output=True,
+        encoding="utf-8",
+        check=False,
+        timeout=60,
+    )
+    assert ran.stdout.strip() == "[]", ran.stdout + ran.stderr

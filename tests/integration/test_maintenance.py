@@ -303,3 +303,39 @@ def test_what_waits_for_another_cold_store_is_called_by_its_name(mc: CommandLine
     elsewhere = {"MEMORYCORE_COLD_BACKEND": "remote", "MNEMOSYNE_URL": "http://127.0.0.1:9/mcp"}
     mc("store", "The printer in room 12 was bought in Leeds in 2019.", **elsewhere)
     assert "1 change waits for the cold store elsewhere" in mc("maintain", "remote", **elsewhere).out
+
+
+@pytest.mark.parametrize("step", ["dedup", "conflicts", "expire", "decay", "consolidate"])
+def test_undo_of_a_run_gives_back_what_was_before(tmp_path: Path, step: str) -> None:
+    home = Home(tmp_path)
+    care(home, decay_bin=True)
+    with home.core() as core:
+        until = START + timedelta(days=5)
+        for text in (fact(1).content, "The staging database runs on port 5432.", "Tickets are open until Friday."):
+            remembered(core, text, valid_until=until if "until" in text else None)
+        for text in (
+            fact(1).content.upper(),
+            "The staging database is running on port 5432.",
+            "The staging database runs on port 6000.",
+        ):
+            by_contract(core, text)
+        remembered(core, "Always run the long test before a merge.", valid_until=until, target="memory")
+        remembered(core, "The heron nests behind the mill.", policy="episode")
+        home.clock.forward(days=100)
+        core.touch()
+        before, entries = everything(core), set(home.entries())
+        done = run(core, step)
+        assert done["outcome"] == "done"
+        assert core.undo(actor="test", run=str(done["undo"]).rpartition(" ")[2])["status"] == "undone"
+        assert everything(core) == before
+        assert set(home.entries()) == entries
+        assert core.maintain(["integrity"])["steps"][0]["repaired"] is False
+
+
+def everything(core: MemoryCore) -> list[dict[str, object]]:
+    """Every memory with all it has, but for what only counts changes."""
+    counts = {"change_seq", "updated_at", "version"}
+    with core.db.read() as c:
+        found = c.execute("SELECT * FROM memory ORDER BY id")
+        names = [str(column[0]) for column in found.description]
+        return [{name: value for name, value in zip(names, row, strict=True) if name not in counts} for row in found]
