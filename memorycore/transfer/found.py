@@ -11,7 +11,7 @@ from memorycore.domain.memory import Memory, Target
 from memorycore.hot.sidecar import EntryMeta
 from memorycore.store.queries import Query
 
-What = Literal["hot", "store", "bin", "questions", "lines"]
+What = Literal["hot", "store", "bin", "questions", "lines", "unread"]
 ORIGIN = "import"
 # So that whatever is imported once more has the id that it got the first time.
 _IDS = UUID("6d0f1a52-93c4-5f0e-9f7a-2b1f5c8e4d37")

@@ -16,7 +16,7 @@ from memorycore.transfer.lines import MARK, from_line
 from memorycore.transfer.logs import Binned
 
 # The texts of a hot file before the same texts elsewhere, so that they are hot; lines that point after all texts.
-ORDER: tuple[What, ...] = ("hot", "store", "bin", "lines", "questions")
+ORDER: tuple[What, ...] = ("hot", "store", "bin", "lines", "questions", "unread")
 NEAR_S = 600.0  # the predecessor wrote a text, and at once the line that stands for it
 _RULES = frozenset({"core", "rule"})
 T = TypeVar("T")
@@ -39,7 +39,7 @@ def read_all(paths: Iterable[Path], ground: Ground, *, workshop: Path) -> list[F
         try:
             kinds[path] = places.what_is(path)
         except MemoryCoreError as error:
-            failed.append(Found(path=path, what="lines", problems=(_problem(path, error),)))
+            failed.append(Found(path=path, what="unread", problems=(_problem(path, error),)))
     stores, broken = _read_stores([path for path, what in kinds.items() if what == "store"], workshop)
     bins = [_read(path, lambda data, path=path: logs.read_bin(path, data)) for path in _of(kinds, "bin")]
     whole_bins = [one for one in bins if isinstance(one, Binned)]
@@ -68,7 +68,7 @@ def _read(path: Path, use: Callable[[bytes], T]) -> T | Found:
         return use(path.read_bytes())
     except OSError as error:
         refused = Unreadable(path=str(path), why=error.strerror or str(error))
-        return Found(path=path, what="lines", problems=(_problem(path, refused),))
+        return Found(path=path, what="unread", problems=(_problem(path, refused),))
 
 
 def _read_stores(paths: Sequence[Path], workshop: Path) -> tuple[_Stores, list[Found]]:
