@@ -208,13 +208,13 @@ def snapshot(path: Path, data: bytes, *, folder: Path, now: datetime) -> Path | 
 
 def list_snapshots(path: Path, *, folder: Path) -> list[Snapshot]:
     """The snapshots of a hot file, oldest first."""
-    name = re.compile(re.escape(path.name) + r"\.(\d{6,})\.(\d{8}T\d{9})Z\.([0-9a-f]{16})")
+    name = re.compile(re.escape(path.name) + r"\.(\d{6,})\.(\d{8}T\d{6})(\d{3})Z\.([0-9a-f]{16})")
     found: list[Snapshot] = []
     for candidate in folder.glob("*"):
         match = name.fullmatch(candidate.name)
         if match:
-            taken_at = datetime.strptime(match[2] + "+0000", "%Y%m%dT%H%M%S%f%z")
-            found.append(Snapshot(path=candidate, number=int(match[1]), taken_at=taken_at, digest=match[3]))
+            taken_at = datetime.fromisoformat(f"{match[2]}.{match[3]}+00:00")
+            found.append(Snapshot(path=candidate, number=int(match[1]), taken_at=taken_at, digest=match[4]))
     return sorted(found, key=lambda item: (item.number, item.taken_at, item.digest))
 
 
