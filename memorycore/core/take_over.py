@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from memorycore import intake, reply_import
 from memorycore.answers_import import Imported
@@ -25,9 +25,12 @@ from memorycore.lifecycle import retire, rows, turn, way_back
 from memorycore.lifecycle.retire import Leaving
 from memorycore.lifecycle.rows import Cause
 from memorycore.reply_import import Outcome
-from memorycore.store import memories, queries, standing
+from memorycore.store import intents, memories, queries, standing
 from memorycore.transfer import hot_files, places, reading
 from memorycore.transfer.found import Found, Ground, Item, OldPointer, derived_id
+
+if TYPE_CHECKING:
+    import apsw
 
 BATCH = 64
 QUESTIONS = 500
@@ -84,6 +87,11 @@ def take_over(
     run = _Run(rooms=rooms, cause=replace(rooms.cause(actor, REASON), automatic=True), dry_run=dry_run, report=report)
     found = _with_texts(run, found)
     run.total = sum(len(one.items) + len(one.pointers) for one in found)
+    for old in [
+        old for old in run.behind if old.is_ours and not dry_run
+    ]:  # so that an undo, which goes back, ends here
+        with suppress(Conflict), rooms.db.write() as c:
+            _take_line(c, rooms.tiers[old.target], old, run.cause)
     outcomes = {number: _let_in(run, one) for number, one in enumerate(found)}
     for number, one in enumerate(found):
         outcomes[number] += [_pointed(run, old) for old in one.pointers]
@@ -224,6 +232,9 @@ def _pointed(run: _Run, old: OldPointer) -> Outcome:
     if run.dry_run and memory is None and text is not None and text.memory is not None:
         return Outcome(item=item, becomes="pointer", text=text.memory.content)
     if memory is None or memory.state != "active":
+        if old.is_ours and not run.dry_run:
+            with run.rooms.db.write() as c:  # its text did not come in, so the line is what it was
+                intents.set_file_sha(c, tier.id, intents.LOOK_AGAIN)
         return Outcome(item=replace(item, left_out="text_not_found"), becomes="left_out", text=old.text)
     if memory.residence != "cold":
         return Outcome(item=item, becomes="known", memory_id=memory.id, text=memory.content)
@@ -242,13 +253,18 @@ def _adopt(run: _Run, tier: HotTier, old: OldPointer, memory: Memory) -> bool:
     """Let a line of a file, a text like any other until now, be the pointer to its text. The file stays as it is."""
     cause = replace(run.cause, at=run.rooms.clock())
     with run.rooms.db.write() as c:
-        known = memories.select(c, "file_memories", namespace=tier.namespace, hot_tier=tier.id)
-        line = next((one for one in known if one.entry_key == entry_hash(old.text)), None)
-        if line is not None:
-            rows.trash(c, turn.claim(c, line, cause.at), replace(cause, reason="stood_for"))
+        _take_line(c, tier, old, cause)
         now = turn.claim(c, memory, cause.at)
         rows.move(c, now, "stub", cause, tier=tier, pointer=old.text)
     return True
+
+
+def _take_line(c: "apsw.Connection", tier: HotTier, old: OldPointer, cause: Cause) -> None:
+    """The line is no text of its own any more. The file is not touched; whoever reads it anew takes it in again."""
+    known = memories.select(c, "file_memories", namespace=tier.namespace, hot_tier=tier.id)
+    line = next((one for one in known if one.entry_key == entry_hash(old.text)), None)
+    if line is not None and line.residence == "hot":
+        rows.trash(c, turn.claim(c, line, cause.at), replace(cause, reason="stood_for"))
 
 
 def _place(run: _Run, tier: HotTier, memory: Memory) -> bool:
