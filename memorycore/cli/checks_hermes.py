@@ -200,12 +200,15 @@ def check_host(home: Path, env: Mapping[str, str]) -> Iterator[Finding]:
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder) / home.name
         copy.mkdir()
-        for name in (hermes_home.CONFIG, ".env"):
-            if (home / name).is_file():
-                shutil.copy(home / name, copy / name)
+        if (home / hermes_home.CONFIG).is_file():
+            shutil.copy(home / hermes_home.CONFIG, copy / hermes_home.CONFIG)
         if (home / "plugins" / PLUGIN).is_dir():
             shutil.copytree(home / "plugins" / PLUGIN, copy / "plugins" / PLUGIN)
-        ran = _run([program, "memory", "status"], {**env, "HERMES_HOME": str(copy), "PYTHONPATH": ""})
+        try:
+            ran = _run([program, "memory", "status"], {**env, "HERMES_HOME": str(copy), "PYTHONPATH": ""})
+        except subprocess.TimeoutExpired:
+            yield Finding(level="warn", code="hermes_slow", facts={"seconds": int(ANSWERS_WITHIN_S)})
+            return
     said = [line.strip() for line in ran.stdout.splitlines() if line.strip().startswith(TELLING)]
     works = ran.returncode == 0 and PLUGIN in ran.stdout and not any(
         word in ran.stdout for word in ("NOT installed", "not available", "NOT available")
