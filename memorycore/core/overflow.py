@@ -35,6 +35,7 @@ FOLDED = "pointer_folded"
 SCAN_S = 5.0  # nobody waits for it but who asked for a run
 SCAN_AT_END_S = 0.2
 TEND_EVERY_S = 600.0
+NEXT_WRITE = 203  # code points of an entry that a host may write next, with its delimiter
 _log = logging.getLogger(__name__)
 
 
@@ -59,7 +60,8 @@ def tend(rooms: Rooms, *, at_end: bool = False, headroom: int = 0) -> None:
     ``headroom``: code points that somebody else is about to put into a file above its soft mark; that much leaves.
     """
     now_s = time.monotonic()
-    if not at_end and now_s - rooms.tended_at < TEND_EVERY_S:
+    is_due = at_end or now_s - rooms.tended_at >= TEND_EVERY_S
+    if not is_due and not any(_is_refused_next(rooms, tier) for tier in rooms.tiers.values()):
         return
     rooms.tended_at = now_s
     try:
@@ -72,8 +74,8 @@ def tend(rooms: Rooms, *, at_end: bool = False, headroom: int = 0) -> None:
 
 def _tend(rooms: Rooms, tier: HotTier, headroom: int) -> None:
     contents = tier.look()
-    ground = replace(ground_of(rooms, tier), needed=headroom)
     chars = size(contents.entries)
+    ground = replace(ground_of(rooms, tier), needed=headroom or _next_of_host(rooms, tier, chars))
     is_low = chars <= ground.marks.soft
     if not contents.exists or (is_low and ground.in_session) or (headroom and _has_room(rooms, ground, tier, chars)):
         return
@@ -83,6 +85,18 @@ def _tend(rooms: Rooms, tier: HotTier, headroom: int) -> None:
     planned, _ = _with_copies(rooms, plan(entries, ground), limit_s=ROUND_S)
     _act(rooms, tier, planned, replace(rooms.cause(ACTOR, "overflow"), automatic=True))
     rooms.room_made[tier.target] = size(tier.document().entries)
+
+
+def _next_of_host(rooms: Rooms, tier: HotTier, chars: int) -> int:
+    """Code points to leave for the next entry of a host, where it would be refused else, whoever filled the file."""
+    return NEXT_WRITE if rooms.options.hermes_home and chars + NEXT_WRITE > tier.limit else 0
+
+
+def _is_refused_next(rooms: Rooms, tier: HotTier) -> bool:
+    """Whether a host that writes next would find no room now."""
+    with suppress(HotFileError):
+        return _next_of_host(rooms, tier, size(tier.look().entries)) > 0
+    return False
 
 
 def _has_room(rooms: Rooms, ground: Ground, tier: HotTier, chars: int) -> bool:
@@ -146,6 +160,7 @@ def _run(rooms: Rooms, tier: HotTier, cause: Cause, *, dry_run: bool) -> reply_o
     ground = ground_of(rooms, tier)
     try:
         found = _entries(rooms, tier)
+        ground = replace(ground, needed=_next_of_host(rooms, tier, size([entry.text for entry in found])))
         merged = merge_alike(rooms, tier, ground, cause, dry_run=dry_run)
         entries = _without(found, merged) if dry_run else _entries(rooms, tier)
         planned, unconfirmed = plan(entries, ground), 0

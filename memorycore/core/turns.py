@@ -24,7 +24,6 @@ LONGEST_QUERY = 1_000
 CANDIDATES = 20
 ENDPOINT_WAIT_S = 0.12  # a host waits 0.25 s; a model elsewhere that takes longer leaves the question to its words
 MOST_TOLD = 100  # rules that wait for their way back
-NEXT_WRITE = 203  # code points of an entry that a host may write next, with its delimiter
 # A host that fences what it is given deletes whatever stands between such marks.
 FENCES = ("<memory-context>", "</memory-context>")
 _DATED = re.compile(r"\d{4}(-\d\d-\d\d|年\d{1,2}月\d{1,2}日)")
@@ -98,7 +97,7 @@ def host_wrote(rooms: Rooms, session_id: str = "") -> answers_turn.Noticed:
     if session_id:
         rooms.session_seen(session_id)
     rooms.touch()
-    overflow.tend(rooms, at_end=True, headroom=NEXT_WRITE)
+    overflow.tend(rooms, at_end=True, headroom=overflow.NEXT_WRITE)
     answer: answers_turn.Noticed = {"hot": overview.usage(look.view(rooms))["hot"]}
     if rooms.problems:
         answer["problems"] = sorted(error.code for error in rooms.problems.values())
@@ -113,7 +112,7 @@ def turn_done(rooms: Rooms, session_id: str) -> answers_turn.Noted:
     """
     rooms.session_seen(session_id)
     rooms.touch()
-    overflow.tend(rooms, at_end=True, headroom=NEXT_WRITE)
+    overflow.tend(rooms, at_end=True, headroom=overflow.NEXT_WRITE)
     return {"session_id": session_id, "stored": 0}
 
 

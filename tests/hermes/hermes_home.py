@@ -138,5 +138,5 @@ def _configuration(model: Model | None) -> dict[str, Any]:
     found: dict[str, Any] = {"agent": {"environment_probe": False}, "mcp_discovery_timeout": 20}
     if model is not None:
         found["model"] = {"default": NAME, "provider": "custom", "base_url": model.url, "api_key": "sk-fake"}
-        found["model"]["context_length"] = CONTEXT
+        found["model"] |= {"context_length": CONTEXT}
     return found

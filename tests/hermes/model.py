@@ -30,7 +30,7 @@ class Model:
     def next(self, body: dict[str, Any]) -> Call | None:
         """The tool to call now; None: it is time to answer."""
         messages, last = body["messages"], _last_of_user(body)
-        steps = next((steps for words, steps in self.script.items() if _text(last).startswith(words)), [])
+        steps = next((steps for words, steps in self.script.items() if _text(last).startswith(words)), list[Call]())
         done = sum(message["role"] == "tool" for message in messages[messages.index(last) :])
         offered = {tool["function"]["name"] for tool in body.get("tools") or ()}
         return steps[done] if done < len(steps) and steps[done][0] in offered else None
@@ -92,7 +92,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_header("Content-Type", kind)
         self.end_headers()
 
-    def log_message(self, *_: Any) -> None:
+    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 the name that it has there
         """Say nothing of it."""
 
 

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Generator
+from pathlib import Path
 
 import pytest
 
@@ -21,9 +22,9 @@ def model() -> Generator[Model]:
         yield running
 
 
-@pytest.fixture(scope="module")
-def home(model: Model, tmp_path_factory: pytest.TempPathFactory) -> Generator[HermesHome]:
-    with hermes_home(tmp_path_factory.mktemp("gate") / "home", model) as made:
+@pytest.fixture
+def home(model: Model, tmp_path: Path) -> Generator[HermesHome]:
+    with hermes_home(tmp_path / "home", model) as made:
         made.memorycore("hermes", "install", "--gate")
         yield made
 
@@ -61,7 +62,6 @@ def test_no_way_of_the_memory_tool_writes_a_secret_and_the_model_is_told_what_to
 
 
 def test_without_a_daemon_known_formats_are_stopped_and_the_rest_passes(home: HermesHome, model: Model) -> None:
-    home.daemon.kill_leader()
     home.runtime_file.write_text(json.dumps({"python": "/nowhere/python"}), encoding="utf-8")  # none can be started
     text = "The lighthouse is painted every spring."
     told = say(home, model, "Please remember the token of the lighthouse.", adding(f"Its token is {KEY}"), adding(text))

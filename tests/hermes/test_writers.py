@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+import time
 from collections.abc import Generator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
@@ -73,6 +74,7 @@ def test_two_agents_an_editor_and_an_overflow_that_never_rests_lose_nothing(home
         ]
         while editor.poll() is None or not all(one.done() for one in adding):
             home.ask("overflow")
+            time.sleep(0.05)
         assert editor.returncode == 0
         assert [one.result() for one in adding] == [[], []]
     kept = home.kept()

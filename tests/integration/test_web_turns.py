@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Generator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -64,13 +65,14 @@ def test_no_more_are_offered_than_the_settings_say(daemon: Service) -> None:
 
 def test_a_session_gets_no_more_in_all_than_it_may(daemon: Service) -> None:
     stored = daemon.answer("store", content="The mill of Delft grinds spelt on Tuesdays.")
-    asked = {"query": "When does the mill of Delft grind spelt?", "given": list[str]()}
-    full = daemon.answer("prefetch", session_id="full", given_chars=11_950, **asked)
+    query = "When does the mill of Delft grind spelt?"
+    full = daemon.answer("prefetch", query=query, session_id="full", given=[], given_chars=11_950)
     assert full["text"] == ""
     assert full["left_out"]["more"] > 0
-    assert daemon.answer("prefetch", session_id="full", **asked)["items"] == []
+    assert daemon.answer("prefetch", query=query, session_id="full", given=[])["items"] == []
     daemon.answer("session-end", session_id="full", reason="compression")
-    assert daemon.answer("prefetch", session_id="full", **asked)["items"][0]["id"] == stored["id"]
+    again = daemon.answer("prefetch", query=query, session_id="full", given=[])
+    assert stored["id"] in [item["id"] for item in again["items"]]
 
 
 def test_nothing_comes_back_from_the_bin(daemon: Service) -> None:
@@ -139,6 +141,20 @@ def test_after_a_turn_there_is_room_also_where_nobody_told_of_a_write(tmp_path: 
         core.turn_done("s")
         hot = core.status()["usage"]["hot"][0]
     assert 0 < hot["chars"] <= hot["limit"] - 203
+
+
+def test_a_host_finds_room_in_a_file_that_others_filled_to_the_brim(tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    home.options = replace(home.options, hermes_home=tmp_path)
+    with home.core(long_lived=True) as core:
+        core.host_wrote("s")
+        home.write_memory_file(*(f"Always oil hinge {number} {'and oil it well ' * 11}"[:200] for number in range(24)))
+        core.overflow()
+        assert len(home.memory_file.read_text(encoding="utf-8")) <= 5_000 - 203
+        home.write_memory_file(*(f"Never paint door {number} {'nor sand it down ' * 11}"[:200] for number in range(24)))
+        core.rooms.start()  # works in the background as a server does
+        core.touch()
+        wait_for(lambda: len(home.memory_file.read_text(encoding="utf-8")) <= 5_000 - 203)
 
 
 def test_a_program_that_names_no_session_is_none(tmp_path: Path) -> None:
