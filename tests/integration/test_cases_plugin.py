@@ -267,6 +267,7 @@ def test_before_it_is_begun_the_provider_speaks_of_the_home_that_it_lies_in(
     assert told["daemon"] == served.daemon.leader_of_now().url
     served.install("/nowhere/python")
     monkeypatch.setenv("PATH", "")
+    monkeypatch.setenv("MEMORY_DIR", str(served.memory_file.parent))  # says which files are meant without Hermes
     astray = load(served.folder)
     astray.initialize_for_inspection("s1", hermes_home=str(served.path / "profiles" / "none"))
     assert astray.get_status_config()["memory"] == str(served.path / "profiles" / "none" / "memories")

@@ -292,3 +292,15 @@ def test_the_provider_that_was_there_is_named_and_comes_back(mc: CommandLine) ->
     config.write_text(config.read_text(encoding="utf-8") + "new: true\n", encoding="utf-8")
     mc("hermes", "uninstall")
     assert yaml.safe_load(config.read_text(encoding="utf-8")) == {"memory": {"provider": "honcho"}, "new": True}
+
+
+def test_each_home_and_profile_has_the_limits_of_its_own_config(mc: CommandLine) -> None:
+    homes = {
+        a_home(mc, "memory: {memory_char_limit: 3000, user_char_limit: 900}\n"): [3000, 900],
+        a_home(mc, "memory:\n  memory_char_limit: 1000\n", ".hermes/profiles/work"): [1000, 1375],
+        a_home(mc, None, ".hermes/profiles/play"): [2200, 1375],
+    }
+    for home, limits in homes.items():
+        mc("hermes", "install", HERMES_HOME=str(home))
+        hot = mc("status", "--json", HERMES_HOME=str(home)).answer["usage"]["hot"]
+        assert [file["limit"] for file in hot] == limits
