@@ -237,7 +237,8 @@ def _schedule(settings: "Settings", upkeep: "Everywhere") -> "Schedule":
 def _begin(schedule: "Schedule", upkeep: "Upkeep") -> None:
     """Open the core, which loads its model meanwhile, and begin to tend it."""
     schedule.start(upkeep.last_runs(), datetime.now(UTC))
-    _read_words()
+    with suppress(OSError):  # strangers may hold every connection there is: then a call reads them
+        _read_words()
 
 
 def _read_words() -> None:
