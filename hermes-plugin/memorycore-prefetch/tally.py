@@ -119,7 +119,7 @@ class Tally:
         """Whether the file holds ``new`` as well now."""
         with suppress(OSError):
             if self._may_make_folder:
-                self._file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+                _make_private(self._file.parent)
             _put(self._file, new)
             return True
         return False
@@ -161,6 +161,17 @@ def _take(file: Path) -> Numbers:
     with suppress(OSError):
         own.unlink()
     return found
+
+
+def _make_private(folder: Path) -> None:
+    """Make what is missing of a folder, for its owner alone.
+
+    Raises:
+        OSError: It cannot be made.
+    """
+    if not folder.is_dir():
+        _make_private(folder.parent)
+        folder.mkdir(mode=0o700, exist_ok=True)
 
 
 def _beside(file: Path) -> Path:

@@ -183,9 +183,16 @@ def _mapping(value: object) -> dict[str, Any]:
 
 
 def _check_daemon(env: Mapping[str, str]) -> Iterator[Finding]:
+    from memorycore.daemon import logs
     from memorycore.settings import load_settings
+    from memorycore.store import misses
 
-    yield from check_daemon(load_settings(env))
+    settings = load_settings(env)
+    yield from check_daemon(settings)
+    untold = misses.untold(settings.data_dir, settings.hot_dir)
+    if untold.in_vain >= misses.IN_VAIN:
+        facts = {"count": untold.in_vain, "log": settings.data_dir / logs.FILE}
+        yield Finding(level="warn", code="hermes_in_vain", facts=facts)
 
 
 def check_host(home: Path, env: Mapping[str, str]) -> Iterator[Finding]:

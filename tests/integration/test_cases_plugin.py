@@ -213,6 +213,8 @@ def test_il_180_an_outage_stands_in_the_next_prompt_and_in_the_status(tmp_path: 
         told = home.status()
         assert (told["level"], "Hermes" in told["verdict"]) == ("degraded", True)
         assert told["missed"]["counts"] == {"hermes prefetch:no_daemon": 3, "hermes memory-write:no_daemon": 1}
+        doctor = json.loads(home.memorycore("hermes", "doctor", "--json"))
+        assert "hermes_in_vain" in {one["code"] for one in doctor["checks"]}
         with home.session("second") as provider:
             block = provider.system_prompt_block()
             assert len(block.splitlines()) == len(usual.splitlines()) + 1

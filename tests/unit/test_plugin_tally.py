@@ -1,6 +1,7 @@
 """What the plugin of Hermes counts while nobody answers is neither lost nor counted twice."""
 
 import importlib.util
+import os
 import sys
 import threading
 from pathlib import Path
@@ -68,3 +69,15 @@ def test_a_damaged_file_means_nothing_and_is_written_over(tally: ModuleType, tmp
     own.miss("prefetch", "timeout")
     own.keep()
     assert tally.read(file).missed == {"prefetch:timeout": 1}
+
+
+@pytest.mark.skipif(os.name != "posix", reason="modes")
+def test_a_folder_is_made_only_where_memorycore_is_and_for_its_owner_alone(tally: ModuleType, tmp_path: Path) -> None:
+    file = tmp_path / "home" / "data" / "missed.json"
+    for may_make, made in ((False, []), (True, [0o700, 0o700, 0o600])):
+        own = tally.Tally(file, may_make_folder=may_make)
+        own.miss("prefetch", "no_daemon")
+        own.keep()
+        found = [path for path in (file.parent.parent, file.parent, file) if path.exists()]
+        assert [path.stat().st_mode & 0o777 for path in found] == made
+        assert own.missed() == {"prefetch:no_daemon": 1}
