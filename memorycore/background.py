@@ -24,6 +24,10 @@ class Background:
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name="memorycore-background", daemon=True)
 
+    @property
+    def runs(self) -> bool:
+        return self._thread.is_alive() and not self._stop.is_set()
+
     def start(self) -> None:
         self._thread.start()
 

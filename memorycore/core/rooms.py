@@ -1,6 +1,7 @@
 """What every verb works on: the store, the two hot files, the model, the time, and how they are kept in step."""
 
 import copy
+import threading
 import time
 from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
@@ -78,6 +79,8 @@ class Rooms:
         self.clock = clock
         self.new_id = new_id
         self._queued_for = ""
+        self._looked_at: dict[Target, str] = {}
+        self._look_due = threading.Event()
         self.tended_at = time.monotonic()
         self.told_rules: dict[str, None] = {}  # ids of rules that a host's questions meant since they last came back
         self.room_made: dict[Target, int] = {}  # code points that a file had when room was last made for a host
@@ -184,6 +187,20 @@ class Rooms:
                 self.catch_up()
         return changed
 
+    def touch_soon(self) -> None:
+        """As ``touch``, for somebody whose turn waits: what changed is looked at in the background, if that runs."""
+        if self.background is None or not self.background.runs:
+            self.touch()
+            return
+        for target, tier in self.tiers.items():
+            with suppress(HotFileError):
+                seen = tier.look().sha256
+                if self._looked_at.get(target) != seen:
+                    self._looked_at[target] = seen
+                    self._look_due.set()
+        if self._look_due.is_set():
+            self.background.wake()
+
     def catch_up(self) -> None:
         """Vectors for what came in beside ``remember``: later where somebody works in the background, else now."""
         if self.background:
@@ -272,6 +289,9 @@ class Rooms:
             self.remote.warm()
 
     def _work(self) -> bool:
+        if self._look_due.is_set():
+            self._look_due.clear()
+            self.touch()
         self.uses.flush()
         with suppress(StoreError):  # without room for a second file it waits, and nothing else does
             erasure.clear_disk(self.db)

@@ -41,7 +41,7 @@ def prefetch(
     """
     if session_id:
         rooms.session_seen(session_id)
-    rooms.touch()
+    rooms.touch_soon()
     asked = sanitise(query)[:LONGEST_QUERY]
     viewer = clean_name(session_id, rooms.options.gates)
     request = SearchRequest(
