@@ -36,7 +36,8 @@ def check_daemon(settings: "Settings") -> Iterator[Finding]:
         return
     yield Finding(level="pass", code="daemon", facts={**facts, "url": found.endpoint.url})
     for difference in differences(settings, found.endpoint):
-        yield Finding(level="warn", code=f"daemon_{difference}", facts=facts)
+        is_newer = difference == "version" and not control.is_older(who.version)
+        yield Finding(level="warn", code="daemon_newer" if is_newer else f"daemon_{difference}", facts=facts)
 
 
 def check_remote(options: CoreOptions) -> Iterator[Finding]:

@@ -1,6 +1,8 @@
 """Two versions side by side, as after an upgrade of one program of several: they share no process and lose no file."""
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import memorycore
@@ -51,6 +53,14 @@ def greeted(folder: Path) -> list[str]:
     return [who for who in WHO if who in (folder / "MEMORY.md").read_text(encoding="utf-8")]
 
 
+def doctor(home: DaemonHome) -> list[dict[str, object]]:
+    done = subprocess.run(
+        [sys.executable, "-m", "memorycore", "doctor", "--json"],
+        env=home.environment(), capture_output=True, encoding="utf-8", check=False, timeout=90,
+    )  # fmt: skip
+    return json.loads(done.stdout)["checks"]
+
+
 def test_a_start_of_a_newer_version_takes_over_and_one_of_an_older_does_not(tmp_path: Path) -> None:
     with daemon_home(tmp_path / "home") as home:
         newer = DaemonHome(home.home, another_version(tmp_path / "newer"))
@@ -58,4 +68,5 @@ def test_a_start_of_a_newer_version_takes_over_and_one_of_an_older_does_not(tmp_
         assert (newer.run("start")["status"], newer.leader_of_now().version) == ("replaced", NEWER)
         again = home.run("start")
         assert (again["status"], again["version"], again["differs"]) == ("already_runs", NEWER, ["version"])
+        assert "daemon_newer" in [check["code"] for check in doctor(home)]
         assert json.loads((home.data / "daemon.lock").read_bytes()[1:])["version"] == NEWER
