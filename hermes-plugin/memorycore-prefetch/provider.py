@@ -42,12 +42,16 @@ LONGEST_QUERY = 1_000
 MOST_GIVEN = 500  # ids of memories that a session got
 MOST_TOPIC_CHARS = 300
 TOPICS = "MEMORYCORE_INDEX_TOPICS"
+ENABLED, OFF = "MEMORYCORE_PREFETCH_ENABLED", frozenset({"0", "false", "no", "off"})
 # Nobody speaks there: what such a session asks and writes says nothing about the user.
 SILENT_CONTEXTS = frozenset({"cron", "subagent", "flush"})
 COMPRESSION = "compression"
 ABOUT = (
     "MEMORYCORE (memory beyond the two files)\n"
     "Notes that fit a message come along with it, each with its day and id; the tool memorycore_recall finds more."
+)
+ON_DEMAND = (
+    "MEMORYCORE (memory beyond the two files)\nThe tool memorycore_recall finds what was noted, with day and id."
 )
 DEGRADED = "It has not answered lately: notes may be missing in this session."
 NOT_FOUND = "MemoryCore was not found; run `memorycore hermes install` where it is installed"
@@ -97,7 +101,7 @@ class MemoryCoreProvider(MemoryProvider):
         if self._at.endpoint() is None:
             start(self._at)
         is_away = self._tally.in_vain() >= IN_VAIN and not self._send_report(within_s=self.prefetch_s)
-        self._block = _block(self._at.env.get(TOPICS, ""), is_away=is_away)
+        self._block = _block(self._at, is_away=is_away)
         self._hint()  # a file that was filled meanwhile has room before the memory tool needs it
 
     def initialize_for_inspection(self, session_id: str = "", **kwargs: Any) -> None:
@@ -111,7 +115,7 @@ class MemoryCoreProvider(MemoryProvider):
     def prefetch(self, query: str, *, session_id: str = "", **kwargs: Any) -> str:
         """Dated notes that fit the question; an empty text when there are none, or no answer came in time."""
         self._recalled = 0
-        if self._silent or not str(query or "").strip():
+        if self._silent or _is_off(self._at) or not str(query or "").strip():
             return ""
         session = str(session_id or self._session)
         self._ended = ""
@@ -254,7 +258,7 @@ class MemoryCoreProvider(MemoryProvider):
         self._bind(facts.get("hermes_home") or self._at.env["HERMES_HOME"])
         self._session = str(session_id or "")
         self._silent = facts.get("agent_context") in SILENT_CONTEXTS
-        self._block = _block(self._at.env.get(TOPICS, ""))
+        self._block = _block(self._at)
 
     def _bind(self, hermes_home: Path | str) -> None:
         """To this home for life, whatever the environment says later."""
@@ -363,10 +367,17 @@ def _seen(at: Place) -> str:
     return str(here["url"]) if at.is_served_by(here) else f"works for {here['hot_dir']}, not for this home"
 
 
-def _block(topics: str, *, is_away: bool = False) -> str:
+def _is_off(at: Place) -> bool:
+    """Whether no notes are wanted, whatever a daemon that runs already was told."""
+    return at.env.get(ENABLED, "").strip().lower() in OFF
+
+
+def _block(at: Place, *, is_away: bool = False) -> str:
+    topics = at.env.get(TOPICS, "")
     named = [" ".join(topic.split()) for topic in topics.replace("，", ",").replace("、", ",").split(",")]
     line = ", ".join(topic for topic in named if topic)[:MOST_TOPIC_CHARS]
-    return "\n".join([ABOUT, *([DEGRADED] if is_away else []), *([f"Topics: {line}"] if line else [])])
+    about = ON_DEMAND if _is_off(at) else ABOUT
+    return "\n".join([about, *([DEGRADED] if is_away else []), *([f"Topics: {line}"] if line else [])])
 
 
 def _is_blocked(text: str) -> bool:

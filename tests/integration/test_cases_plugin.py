@@ -277,6 +277,18 @@ def test_before_it_is_begun_the_provider_speaks_of_the_home_that_it_lies_in(
     served.install()
 
 
+def test_on_demand_nothing_is_asked_before_a_turn_though_the_daemon_would_answer(
+    served: PluginHome, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MEMORYCORE_PREFETCH_ENABLED", "0")
+    with served.session("on demand") as provider:
+        assert provider.prefetch(QUESTION) == ""
+        assert provider.missed() == {}
+        block = provider.system_prompt_block()
+        assert "come along" not in block
+        assert "memorycore_recall" in block
+
+
 def test_il_189_no_tool_is_offered_and_none_can_be_called(served: PluginHome) -> None:
     with served.session("tools") as provider:
         assert provider.get_tool_schemas() == []
