@@ -24,8 +24,10 @@ LONGEST_QUERY = 1_000
 CANDIDATES = 20
 ENDPOINT_WAIT_S = 0.12  # a host waits 0.25 s; a model elsewhere that takes longer leaves the question to its words
 MOST_TOLD = 100  # rules that wait for their way back
-# A host that fences what it is given deletes whatever stands between such marks.
-FENCES = ("<memory-context>", "</memory-context>")
+# A host that fences what it is given takes such marks out in one pass, and whatever stands between two of them.
+_FENCE = re.compile(
+    r"<\s*/?\s*memory-context\s*>|\[System note:\s*The following is recalled memory context[^\]]*\]", re.IGNORECASE
+)
 _DATED = re.compile(r"\d{4}(-\d\d-\d\d|年\d{1,2}月\d{1,2}日)")
 
 
@@ -167,9 +169,9 @@ def _entries(rooms: Rooms) -> list[str]:
 
 
 def _offered(memory: Memory) -> answers_turn.Offered:
-    content = " ".join(memory.content.split())
-    for fence in FENCES:
-        content = content.replace(fence, "")
+    content, found = " ".join(memory.content.split()), 1
+    while found:  # a mark can be made of what is left around another
+        content, found = _FENCE.subn("", content)
     moment = memory.occurred_at or memory.updated_at
     return {"id": memory.id, "day": moment.date().isoformat(), "content": content}
 
