@@ -296,6 +296,7 @@ class MemoryCoreProvider(MemoryProvider):
                 if missed.why not in STARTING or not self._at.command or self._over.wait(pause_s):
                     return
             else:
+                self._told.breaker.note(failed=False)  # it is slow, but there: the next write is worth waiting for
                 self._answered()
                 return
 

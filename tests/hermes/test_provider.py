@@ -145,6 +145,22 @@ def test_a_daemon_that_hangs_costs_a_turn_little_and_soon_nothing(hermes: Hermes
     assert missed == {"prefetch:timeout": 3, "prefetch:breaker": 2, "memory-write:timeout": 1}
 
 
+def test_a_daemon_that_was_slow_is_told_of_the_next_write_at_once(
+    hermes: Hermes, home: HermesHome, request: pytest.FixtureRequest
+) -> None:
+    def add(number: int) -> int:
+        content = f"The user's boat with the number {number} lies in Brest."
+        assert hermes.do("memory", action="add", target="user", content=content)["success"]
+        return hermes.do("missed").get("memory-write:breaker", 0)
+
+    with hanging(home):
+        assert [add(number) for number in range(5)][-1] > 0
+    hermes.do("switch", session=request.node.name)  # what waited has been told
+    hermes.do("be_patient")
+    before = hermes.do("missed").get("memory-write:breaker", 0)
+    assert add(9) <= before
+
+
 def test_a_daemon_that_was_killed_is_started_again_and_what_was_missed_stands_in_the_status(
     hermes: Hermes, home: HermesHome
 ) -> None:
