@@ -11,8 +11,9 @@ from memorycore.lifecycle.rows import Cause
 from memorycore.lifecycle.turn import claim
 from memorycore.store import edges, memories
 
-# Nor does a question bring back what waits for a decision, what was decided, or what another memory says already.
-STAYS = WANTED_GONE | {"quarantined", "erased", "same"}
+# Nor does a question bring back what waits for a decision, what was decided, or what another memory says already, as the
+# text behind a line that only stood for it.
+STAYS = WANTED_GONE | {"quarantined", "erased", "same", "stood_for"}
 
 
 def revive(c: apsw.Connection, memory: Memory, cause: Cause) -> int:

@@ -100,7 +100,7 @@ def test_what_a_person_wanted_gone_stays_and_is_named(core: MemoryCore) -> None:
     assert state(core, memory_id) == "trashed"
 
 
-@pytest.mark.parametrize("reason", ["quarantined", "erased", "same"])
+@pytest.mark.parametrize("reason", ["quarantined", "erased", "same", "stood_for"])
 def test_what_waits_or_was_decided_stays_and_is_not_even_named(core: MemoryCore, reason: str) -> None:
     memory_id = bin_(core, "The spare key hangs behind the clock.", reason)
     answer = core.recall("spare key behind the clock")
