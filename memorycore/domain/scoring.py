@@ -31,22 +31,19 @@ class Tuning:
         words_exponent: Above 1, since one chance word in a question of six says less than a sixth of all six.
         nearness: What a word of the question is worth one step away in the same conversation.
         reach: How many memories before and after count as near.
-        debias: How much of what all texts share is taken out of the question's vector.
-        strong_floors: How many times the model's noise floor counts as full likeness.
+        full_noises: How many times what chance gives counts as full likeness.
         speaker, date, moment, exact: Lifts for what the question names: who said it, when it was, that a time is
             asked for and told, the very words.
         telling, asking: In a dialogue, a lift for what is said at length and a loss for what is only asked.
         telling_bytes: Length from which a turn counts as told at length.
         long_bytes: Length from which the words of a text count for less: long texts hold many words by chance.
-        floor: Evidence below this is noise.
     """
 
     vector_weight: float = 0.55
     words_exponent: float = 1.75
     nearness: float = 0.8
     reach: int = 4
-    debias: float = 0.5
-    strong_floors: float = 4.0
+    full_noises: float = 3.6
     speaker: float = 0.12
     date: float = 0.15
     moment: float = 0.06
@@ -55,7 +52,6 @@ class Tuning:
     asking: float = 0.05
     telling_bytes: int = 300
     long_bytes: int = 1000
-    floor: float = 0.20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -136,11 +132,11 @@ def heft(size_bytes: Rows, tuning: Tuning) -> Floats:
     return np.minimum(1.0, tuning.long_bytes / np.maximum(size_bytes, 1)).astype(np.float32) ** np.float32(0.2)
 
 
-def meaning(likeness: Floats, noise_floor: float, tuning: Tuning) -> Floats:
-    """Vector scores as 0..1; NaN (a memory without a vector) stays NaN."""
+def meaning(likeness: Floats, noise: float, tuning: Tuning) -> Floats:
+    """Cosines as 0..1, for a model that gives ``noise`` by chance; NaN (a memory without a vector) stays NaN."""
     import numpy as np
 
-    return np.clip(likeness / np.float32(max(noise_floor, 1e-6) * tuning.strong_floors), 0.0, 1.0)
+    return np.clip(likeness / np.float32(max(noise, 1e-6) * tuning.full_noises), 0.0, 1.0)
 
 
 def evidence(words: Floats, meant: Floats | None, tuning: Tuning) -> Floats:

@@ -22,10 +22,12 @@ if TYPE_CHECKING:
     from memorycore.embed.contract import Embedder, Vectors
 
 _STRONG_QUANTILE = 0.99
+_DISTRUST = 4.0
+_SMALLEST_LENGTH = 1e-6
 
 
 def measure(embedder: Embedder) -> Calibration:
-    """Measure a model: about three hundred short texts, once for each fingerprint.
+    """Measure a model: about five hundred short texts, once for each fingerprint.
 
     A sentence that the model refuses is left out.
 
@@ -43,10 +45,11 @@ def measure(embedder: Embedder) -> Calibration:
 
     statements = residuals(rows["latin"] | rows["han"])
     standing = residuals(_vectors(embedder.embed_passages, rules, embedder.batch_size))
-    asked = np.stack(list(_vectors(embedder.embed_queries, queries, embedder.batch_size).values()))
-    rule_scores = asked @ np.stack(list(standing.values())).T
-    best = np.hstack([rule_scores, asked @ np.stack(list(statements.values())).T]).max(axis=1)
-    strong = float(np.quantile(rule_scores, _STRONG_QUANTILE))
+    questions = _vectors(embedder.embed_queries, queries, embedder.batch_size)
+    rule_scores = np.stack(list(questions.values())) @ np.stack(list(standing.values())).T
+    asked = _means_of_questions(questions)
+    others = _unit(np.stack(list((statements | standing).values())))
+    best = (_centred(questions, asked) @ others.T).max(axis=1)
     wordings = [text for pair in equal for text in pair]
     worded = residuals(_vectors(embedder.embed_passages, wordings, embedder.batch_size))
     cosines = [_cosine(worded[one], worded[two]) for one, two in equal if one in worded and two in worded]
@@ -54,18 +57,72 @@ def measure(embedder: Embedder) -> Calibration:
         means=means,
         unrelated=_median_of_unrelated(statements, by_script),
         equal=float(np.median(cosines)),
-        strong=strong,
-        floor=min(float(np.median(best)), strong),
+        strong=float(np.quantile(rule_scores, _STRONG_QUANTILE)),
+        asked=asked,
+        noise=float(np.median(best)),
+        answering=_answering(embedder, means, asked),
     )
+
+
+def generic_answers() -> list[tuple[str, str]]:
+    """The shipped pairs of a question and a statement that answers it."""
+    return [(question, statement) for question, statement in _pairs()["answered"]]
 
 
 def generic_sentences() -> tuple[dict[str, list[str]], list[str], list[str], list[tuple[str, str]]]:
     """The shipped sentences: statements for each script class, rules, unrelated questions, pairs of equal meaning."""
-    text = (files("memorycore.embed") / "sentences.toml").read_text(encoding="utf-8")
-    shown = cast("dict[str, dict[str, list[str]]]", tomllib.loads(text))
-    pairs = cast("list[list[str]]", shown["pairs"]["equal"])
+    shown = _shipped()
     by_script = {name: shown["passages"][name] for name in SCRIPT_CLASSES}
-    return by_script, shown["pairs"]["rules"], shown["pairs"]["queries"], [(one, two) for one, two in pairs]
+    equal = [(one, two) for one, two in _pairs()["equal"]]
+    return by_script, shown["pairs"]["rules"], shown["pairs"]["queries"], equal
+
+
+def _shipped() -> dict[str, dict[str, list[str]]]:
+    text = (files("memorycore.embed") / "sentences.toml").read_text(encoding="utf-8")
+    return cast("dict[str, dict[str, list[str]]]", tomllib.loads(text))
+
+
+def _pairs() -> dict[str, list[list[str]]]:
+    return cast("dict[str, list[list[str]]]", _shipped()["pairs"])
+
+
+def _means_of_questions(questions: dict[str, Vectors]) -> dict[str, Vectors]:
+    """By script; of a script in which no question is written, the mean of all."""
+    import numpy as np
+
+    own = {name: [row for text, row in questions.items() if script_class(text) == name] for name in SCRIPT_CLASSES}
+    every = np.mean(list(questions.values()), axis=0)
+    return {name: np.mean(rows, axis=0) if rows else every for name, rows in own.items()}
+
+
+def _centred(questions: dict[str, Vectors], asked: dict[str, Vectors]) -> Vectors:
+    import numpy as np
+
+    return _unit(np.stack([row - asked[script_class(text)] for text, row in questions.items()]))
+
+
+def _answering(embedder: Embedder, means: dict[str, Vectors], asked: dict[str, Vectors]) -> Vectors:
+    """Directions in which questions lie apart from their own answers count for less: ``(D + λI)^-1/2``.
+
+    D is the mean square of these distances; λ keeps what a hundred pairs cannot tell from being believed.
+    """
+    import numpy as np
+
+    pairs = generic_answers()
+    questions = _vectors(embedder.embed_queries, [question for question, _ in pairs], embedder.batch_size)
+    told = _vectors(embedder.embed_passages, [statement for _, statement in pairs], embedder.batch_size)
+    known = [(question, text) for question, text in pairs if question in questions and text in told]
+    ones = _unit(np.stack([questions[question] - asked[script_class(question)] for question, _ in known]))
+    others = _unit(np.stack([told[text] - means[script_class(text)] for _, text in known]))
+    apart = (ones - others).T @ (ones - others) / len(known)
+    spread, directions = np.linalg.eigh(apart + _DISTRUST * np.trace(apart) / len(apart) * np.eye(len(apart)))
+    return ((directions * np.sqrt(np.mean(spread) / spread)) @ directions.T).astype(np.float32)
+
+
+def _unit(rows: Vectors) -> Vectors:
+    import numpy as np
+
+    return rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), _SMALLEST_LENGTH)
 
 
 def _vectors(embed: Callable[[Sequence[str]], Vectors], texts: Sequence[str], batch: int) -> dict[str, Vectors]:
@@ -110,7 +167,7 @@ def main() -> int:
         embedder = load(None)
         measured = measure(embedder)
         (folder / f"{embedder.name}.npz").write_bytes(to_bytes(measured, embedder.fingerprint))
-        constants = (measured.unrelated, measured.equal, measured.strong, measured.floor)
+        constants = (measured.unrelated, measured.equal, measured.strong, measured.noise)
         sys.stderr.write(f"{embedder.fingerprint}: " + " ".join(f"{constant:.3f}" for constant in constants) + "\n")
     return 0
 

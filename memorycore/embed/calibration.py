@@ -8,12 +8,14 @@ from dataclasses import dataclass
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
-from memorycore.domain.text import SCRIPT_CLASSES
+from memorycore.domain.text import SCRIPT_CLASSES, script_class
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from memorycore.embed.contract import Vectors
+
+_SMALLEST_LENGTH = 1e-6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -29,15 +31,20 @@ class Calibration:
         unrelated: Median cosine between the residuals of two unrelated texts (c0).
         equal: Median cosine between the residuals of two wordings of one statement, in one language or two (c1).
         strong: The score ``q·r`` that one in a hundred unrelated pairs of question and rule exceeds.
-        floor: The best score that a typical question gets among a hundred texts that do not answer it; never above
-            ``strong``. What scores less is noise.
+        asked: Mean question vector for each script class, ``[width]``.
+        noise: The best cosine that a typical question, minus its mean, gets among a hundred residuals of texts that
+            do not answer it.
+        answering: ``[width, width]``; what it maps questions and residuals to lies near one another where one answers
+            the other, also where the words have little in common. None: nothing is known, take them as they are.
     """
 
     means: Mapping[str, Vectors]
     unrelated: float
     equal: float
     strong: float
-    floor: float
+    asked: Mapping[str, Vectors]
+    noise: float
+    answering: Vectors | None
 
     def residuals(self, vectors: Vectors, script: str | Sequence[str]) -> Vectors:
         """``vectors`` (``[n, width]`` or ``[width]``) minus the mean of their script class, for all or by row."""
@@ -47,13 +54,33 @@ class Calibration:
             return vectors - self.means[script]
         return vectors - np.stack([self.means[name] for name in script]) if script else vectors
 
+    def centred(self, question: Vectors, text: str) -> Vectors:
+        """A question's vector without what all questions of its script have in common, of length 1."""
+        return _of_length_one(question - self.asked[script_class(text)])
+
+    def asking(self, question: Vectors, text: str) -> Vectors:
+        """The same, mapped to where questions lie near their answers."""
+        own = self.centred(question, text)
+        return own if self.answering is None else _of_length_one(own @ self.answering)
+
+    def telling(self, residuals: Vectors) -> Vectors:
+        """Residuals ``[n, width]``, mapped to there."""
+        return residuals if self.answering is None else residuals @ self.answering
+
+
+def _of_length_one(vector: Vectors) -> Vectors:
+    import numpy as np
+
+    return (vector / max(float(np.linalg.norm(vector)), _SMALLEST_LENGTH)).astype(np.float32)
+
 
 def neutral(width: int) -> Calibration:
     """No de-bias, plain cosines: for models that know no language."""
     import numpy as np
 
     nothing = np.zeros(width, dtype=np.float32)
-    return Calibration(means=dict.fromkeys(SCRIPT_CLASSES, nothing), unrelated=0.0, equal=1.0, strong=0.5, floor=0.1)
+    means: dict[str, Vectors] = dict.fromkeys(SCRIPT_CLASSES, nothing)
+    return Calibration(means=means, unrelated=0.0, equal=1.0, strong=0.5, asked=means, noise=0.13, answering=None)
 
 
 def to_bytes(calibration: Calibration, fingerprint: str) -> bytes:
@@ -66,7 +93,9 @@ def to_bytes(calibration: Calibration, fingerprint: str) -> bytes:
         fingerprint=np.array(fingerprint),
         scripts=np.array(list(calibration.means)),
         means=np.stack(list(calibration.means.values())),
-        constants=np.array([calibration.unrelated, calibration.equal, calibration.strong, calibration.floor]),
+        asked=np.stack([calibration.asked[name] for name in calibration.means]),
+        answering=np.zeros(0) if calibration.answering is None else calibration.answering.astype(np.float16),
+        constants=np.array([calibration.unrelated, calibration.equal, calibration.strong, calibration.noise]),
     )
     return buffer.getvalue()
 
@@ -79,11 +108,17 @@ def from_bytes(data: bytes, fingerprint: str) -> Calibration | None:
         with np.load(io.BytesIO(data), allow_pickle=False) as found:
             if str(found["fingerprint"]) != fingerprint:
                 return None
-            means = dict(zip(found["scripts"].tolist(), found["means"].astype(np.float32), strict=True))
-            unrelated, equal, strong, floor = found["constants"].tolist()
+            scripts = found["scripts"].tolist()
+            means = dict(zip(scripts, found["means"].astype(np.float32), strict=True))
+            asked = dict(zip(scripts, found["asked"].astype(np.float32), strict=True))
+            answering = found["answering"].astype(np.float32)
+            unrelated, equal, strong, noise = found["constants"].tolist()
     except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
         return None
-    return Calibration(means=means, unrelated=unrelated, equal=equal, strong=strong, floor=floor)
+    return Calibration(
+        means=means, unrelated=unrelated, equal=equal, strong=strong, asked=asked, noise=noise,
+        answering=answering if answering.size else None,
+    )  # fmt: skip
 
 
 def shipped(name: str, fingerprint: str) -> Calibration | None:

@@ -82,4 +82,4 @@ def _shown(sought: Sought, ids: Iterable[str], allowed: Mask) -> Sequence[Hit]:
     named = {"namespaces": json.dumps(sought.request.namespaces), "ids": json.dumps(list(ids)), "ref": ""}
     rows = sought.rows.find(sorted(seq for (seq,) in all_rows(sought.c, "seqs_by_name", named)))
     rows = rows[allowed[rows]]
-    return hits_of(sought, weigh(sought, rows), np.arange(len(rows))) if len(rows) else ()
+    return hits_of(sought, weigh(sought, rows), np.arange(len(rows)), beside=True) if len(rows) else ()

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from memorycore.domain import scoring
 from memorycore.search import vector_index
-from memorycore.search.vectors import Matrix, best_rows, debiased, likeness_of
+from memorycore.search.vectors import Matrix, best_of_each, best_rows, of_length_one, parts_of
 from memorycore.store.statements import all_rows
 from memorycore.store.vectors import known_fingerprint
 
@@ -79,7 +79,7 @@ class Likeness:
             return
         self._fingerprint_id = known
         self._calibration = asked.calibration
-        self._vector = debiased(asked.vector, asked.calibration, tuning)
+        self._vector = asked.calibration.centred(asked.vector, asked.question.text)
         if index is not None:
             self._matrix = index.matrix(c, known, asked.calibration)
         elif not vector_index.serves(c, asked.fingerprint, asked.calibration):
@@ -114,10 +114,31 @@ class Likeness:
             raw = self._all[rows]
         else:
             seqs = self._rows.columns.seq[rows].tolist()
-            found = likeness_of(self._c, self._vector, seqs, self._fingerprint_id, self._calibration)
+            owners, parts = parts_of(self._c, seqs, self._fingerprint_id, self._calibration)
+            found = best_of_each(owners, of_length_one(parts) @ self._vector)
             now = [math.nan if seq in self._rows.reworded else found.get(seq, math.nan) for seq in seqs]
             raw = np.array(now, dtype=np.float32)
-        return scoring.meaning(raw, self._calibration.floor, self._tuning)
+        return scoring.meaning(raw, self._calibration.noise, self._tuning)
+
+    def answering(self, rows: RowNumbers) -> Floats | None:
+        """How near these rows are to answering the question, in terms of the model's noise: 1 is what chance gives.
+
+        NaN where there is no vector; None without a question's vector. The vectors are read, so it is for a few rows.
+        """
+        import numpy as np
+
+        if self._vector is None or self._asked.vector is None:
+            return None
+        calibration, seqs = self._calibration, self._rows.columns.seq[rows].tolist()
+        owners, parts = self.mapped(seqs)
+        found = best_of_each(owners, parts @ calibration.asking(self._asked.vector, self._asked.question.text))
+        now = [math.nan if seq in self._rows.reworded else found.get(seq, math.nan) for seq in seqs]
+        return np.array(now, dtype=np.float32) / np.float32(calibration.noise)
+
+    def mapped(self, seqs: Sequence[int]) -> tuple[list[int], Floats]:
+        """The vectors of these memories where questions lie near their answers, of length 1; and the memory of each."""
+        owners, parts = parts_of(self._c, seqs, self._fingerprint_id, self._calibration)
+        return owners, of_length_one(self._calibration.telling(parts))
 
     def plainly(self, seqs: Sequence[int], strong: float | None) -> tuple[dict[int, float], float]:
         """Scores of these memories (seq) as the strong threshold is measured, without the lifts of a ranking; and it.
@@ -126,7 +147,8 @@ class Likeness:
         """
         if self._vector is None or self._asked.vector is None:
             return {}, 0.0
-        scores = likeness_of(self._c, self._asked.vector, seqs, self._fingerprint_id, self._calibration)
+        owners, parts = parts_of(self._c, seqs, self._fingerprint_id, self._calibration)
+        scores = best_of_each(owners, parts @ self._asked.vector)
         return scores, self._calibration.strong if strong is None else strong
 
     def archived(self) -> tuple[dict[int, float], float]:
@@ -141,5 +163,6 @@ class Likeness:
             return self._matrix.archived(self._asked.vector, strong), strong
         spaces = json.dumps(self._rows.namespaces)
         newest = [seq for (seq,) in all_rows(self._c, "newest_binned", {"namespaces": spaces, "most": MOST_BINNED})]
-        scores = likeness_of(self._c, self._asked.vector, newest, self._fingerprint_id, calibration)
+        owners, parts = parts_of(self._c, newest, self._fingerprint_id, calibration)
+        scores = best_of_each(owners, parts @ self._asked.vector)
         return {seq: score for seq, score in scores.items() if score >= strong}, strong

@@ -11,6 +11,7 @@ from memorycore.domain.scoring import Tuning
 from memorycore.search import exact, vector_index
 from memorycore.search.beside import beside_their_opposites, with_named
 from memorycore.search.binned import strongly_meant
+from memorycore.search.floor import Doubt, doubt, settled
 from memorycore.search.likeness import Asked, Likeness, ask_model
 from memorycore.search.question import read_question
 from memorycore.search.request import SearchResult
@@ -66,15 +67,22 @@ def search(  # noqa: PLR0913 the parts that a core has, each named by its caller
     tuning = Tuning() if vector_weight is None else replace(Tuning(), vector_weight=vector_weight)
     wait_s = WAIT_S if request.model_wait_s is None else request.model_wait_s
     asked = ask_model(question, embedding, wait_s=PATIENT_WAIT_S if index is None else wait_s)
+    model_ms = asked.model_ms
     hits: tuple[Hit, ...] = ()
     strong: frozenset[int] = frozenset()
+    doubted: Doubt | None = None
     binned: list[Memory] = []
     with db.read() as c, _rows(c, index, request) as rows:
         like = Likeness(c, asked, rows, index=index, tuning=tuning)
         if len(rows):
-            hits, strong = _answer(c, asked, rows, like=like, request=request, now=now, tuning=tuning)
+            hits, strong, doubted = _answer(c, asked, rows, like=like, request=request, now=now, tuning=tuning)
         if request.seeks_bin:
             binned = strongly_meant(c, asked.question, like, request=request, now=now)
+    # Nobody else's question waits for the model to look again, and no host that counts the moments.
+    if doubted is not None and embedding is not None and request.model_wait_s is None:
+        before = time.perf_counter()
+        hits = tuple(settled(hits, doubted, asked, embedding))
+        model_ms += (time.perf_counter() - before) * 1_000
     if index is None and asked.calibration is not None:
         vector_index.catch_up(db, asked.fingerprint, asked.calibration)
     return SearchResult(
@@ -83,7 +91,7 @@ def search(  # noqa: PLR0913 the parts that a core has, each named by its caller
         binned=tuple(binned),
         degraded=(asked.why,) if asked.why else (),
         took_ms=(time.perf_counter() - started) * 1_000,
-        model_ms=asked.model_ms,
+        model_ms=model_ms,
     )
 
 
@@ -109,8 +117,8 @@ def _answer(  # noqa: PLR0913 what one question is answered from
     request: SearchRequest,
     now: datetime,
     tuning: Tuning,
-) -> tuple[tuple[Hit, ...], frozenset[int]]:
-    """The hits, and which of them are strongly meant."""
+) -> tuple[tuple[Hit, ...], frozenset[int], Doubt | None]:
+    """The hits, which of them are strongly meant, and what is still to be looked at."""
     import numpy as np
 
     seen = rows.visible(request, now)
@@ -121,7 +129,7 @@ def _answer(  # noqa: PLR0913 what one question is answered from
     named = exact.find(c, asked.question, rows, allowed)
     chosen = np.unique(np.concatenate([best_rows(share, allowed, count), like.best(allowed, count), *named.values()]))
     if not len(chosen) and not request.also:
-        return (), frozenset()
+        return (), frozenset(), None
     sought = Sought(
         c=c, question=asked.question, rows=rows, words=words, named=named, like=like, request=request, now=now,
         tuning=tuning,
@@ -132,4 +140,5 @@ def _answer(  # noqa: PLR0913 what one question is answered from
     if request.tells_strong:
         best = with_a_rule(sought, weighed, best)
     hits = tuple(beside_their_opposites(sought, with_named(sought, best, allowed), allowed))
-    return hits, meant(sought, hits) if request.tells_strong or request.marks_strong else frozenset[int]()
+    strong = meant(sought, hits) if request.tells_strong or request.marks_strong else frozenset[int]()
+    return hits, strong, doubt(sought, hits)

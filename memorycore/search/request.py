@@ -74,6 +74,8 @@ class Wording:
 class Hit:
     """One result: row number, score 0..1, whether it lies below the noise floor, and what the score is made of.
 
+    ``odds``: of its answering, above 0 for more than even, before the whole question was looked at; ``named``: the
+    question names it exactly.
     ``wording``: what it said at the time that was asked for, if that was something else. ``disputed_with``: the ids of
     the results that contradict it. ``same``: the ids of memories that say the same and are no results for that.
     """
@@ -82,6 +84,8 @@ class Hit:
     id: str
     score: float
     weak: bool = False
+    odds: float = 0.0
+    named: bool = False
     wording: Wording | None = None
     disputed_with: tuple[str, ...] = ()
     same: tuple[str, ...] = ()

@@ -38,7 +38,7 @@ def is_meant(*, likeness: float, held: int, asked: int) -> bool:
 def meant(sought: Sought, hits: Sequence[Hit]) -> frozenset[int]:
     """The cold hits (seq) that the question strongly means, or names."""
     rows, columns = sought.rows, sought.rows.columns
-    found = rows.find(sorted(hit.seq for hit in hits[:MOST_JUDGED] if not hit.weak))
+    found = rows.find(sorted(hit.seq for hit in hits[:MOST_JUDGED]))
     found = found[~columns.hot[found] & ~columns.superseded[found]]
     if not len(found):
         return frozenset()

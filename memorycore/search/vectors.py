@@ -1,12 +1,12 @@
-"""The vector channel: likeness ``q·r`` of a question to memories, with three ways to get at the vectors.
+"""The vector channel: the cosine of a question and the residuals of memories, with three ways to get at the vectors.
 
 A process that lives long holds all residuals in memory (``Matrix``). One that does not asks sqlite-vec (``ask_index``),
 or, where that cannot load or is not worth it, reads the vectors (``Matrix`` again, for one question). Whoever answers,
 the best rows get their score from the same stored vectors, so the answers are the same.
 
 ``r`` is the vector minus the mean of its script class (see ``embed.calibration``); a memory with several parts is as
-like as its best part. From the question a part of what all texts share is taken out: questions are short, and without
-that some memories are near to everything.
+like as its best part. From the question the mean of questions is taken out, so that neither being a question nor the
+language of one counts as being alike.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from memorycore.domain.scoring import Floats, Mask, Tuning
+    from memorycore.domain.scoring import Floats, Mask
     from memorycore.domain.scoring import Rows as RowNumbers
     from memorycore.embed import Calibration
     from memorycore.search.rows import Rows
@@ -36,14 +36,6 @@ _AT_ONCE = 4_096
 _SMALLEST_LENGTH = 1e-6
 # The scores of so many vectors with all texts of a batch fit into a processor's cache.
 _BLOCK = 4_096
-
-
-def debiased(question: Floats, calibration: Calibration, tuning: Tuning) -> Floats:
-    """The question's vector without a part of what all texts have in common."""
-    import numpy as np
-
-    common = np.mean(list(calibration.means.values()), axis=0)
-    return (question - tuning.debias * common).astype(np.float32)
 
 
 def residuals(found: Sequence[tuple[int, bytes, str]], calibration: Calibration) -> Floats:
@@ -114,10 +106,11 @@ class Matrix:
         self.since = newest
 
     def likeness(self, question: Floats, rows: Rows) -> Floats:
-        """Scores of all rows, ``[n]``; NaN for a memory that has no vector."""
+        """Cosines of all rows with a question of length 1, ``[n]``; NaN for a memory that has no vector."""
         import numpy as np
 
         scores = self._residuals[: self._used] @ question
+        scores /= np.maximum(self._length[: self._used], _SMALLEST_LENGTH)
         likeness = np.full(len(rows), np.nan, dtype=np.float32)
         ours, place = self._standing_in(rows)
         np.fmax.at(likeness, place, scores[ours])
@@ -228,17 +221,27 @@ class Matrix:
         self._residuals, self._length, self._seq, self._space, self._active = grown
 
 
-def likeness_of(
-    c: apsw.Connection, question: Floats, seqs: Sequence[int], fingerprint_id: int, calibration: Calibration
-) -> dict[int, float]:
-    """Scores of these memories, from their stored vectors."""
+def parts_of(
+    c: apsw.Connection, seqs: Sequence[int], fingerprint_id: int, calibration: Calibration
+) -> tuple[list[int], Floats]:
+    """The stored vectors of these memories as residuals, ``[n, width]``, and the memory (seq) of each."""
     parameters = {"fingerprint_id": fingerprint_id, "seqs": json.dumps(seqs)}
     found = [_row(row) for row in all_rows(c, "vectors_by_seq", parameters)]
-    scores = residuals(found, calibration) @ question
+    return [seq for seq, _, _ in found], residuals(found, calibration)
+
+
+def best_of_each(seqs: Sequence[int], scores: Floats) -> dict[int, float]:
+    """The best score of each memory's parts."""
     best: dict[int, float] = {}
-    for (seq, _, _), score in zip(found, scores.tolist(), strict=True):
+    for seq, score in zip(seqs, scores.tolist(), strict=True):
         best[seq] = max(score, best.get(seq, score))
     return best
+
+
+def of_length_one(rows: Floats) -> Floats:
+    import numpy as np
+
+    return rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), _SMALLEST_LENGTH)
 
 
 def _row(row: tuple[Any, ...]) -> tuple[int, bytes, str]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from memorycore.domain import scoring
 from memorycore.search import exact
+from memorycore.search.floor import noise, signs
 from memorycore.search.question import tells_time
 from memorycore.search.request import Hit
 from memorycore.store.memories import to_ms
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
     from memorycore.domain.scoring import Floats, Mask, Tuning
     from memorycore.domain.scoring import Rows as RowNumbers
+    from memorycore.search.floor import Signs
     from memorycore.search.likeness import Likeness
     from memorycore.search.question import Question
     from memorycore.search.request import SearchRequest
@@ -147,9 +149,12 @@ def best_hits(sought: Sought, weighed: Weighed, *, most: int) -> list[Hit]:
     return hits(sought, weighed, order)[:most]
 
 
-def hits(sought: Sought, weighed: Weighed, places: RowNumbers) -> list[Hit]:
-    """These of the weighed rows as results, best first, ties by id."""
+def hits(sought: Sought, weighed: Weighed, places: RowNumbers, *, beside: bool = False) -> list[Hit]:
+    """These of the weighed rows as results, best first, ties by id; ``beside``: they are shown beside others."""
     rows, request = sought.rows, sought.request
+    seen = signs(sought, weighed.rows[places])
+    noisy = noise(seen, weighed.exact[places], beside=beside)
+    number = {int(place): at for at, place in enumerate(places)}
     seqs = rows.columns.seq[weighed.rows[places]].tolist()
     parameters = {"seqs": json.dumps(seqs), "namespaces": json.dumps(request.namespaces)}
     ids = {int(seq): str(memory_id) for seq, memory_id in all_rows(sought.c, "ids_by_seq", parameters)}
@@ -163,24 +168,28 @@ def hits(sought: Sought, weighed: Weighed, places: RowNumbers) -> list[Hit]:
             seq=seq,
             id=memory_id,
             score=min(1.0, -value),
-            weak=bool(weighed.evidence[place] < sought.tuning.floor and not weighed.exact[place]),
+            weak=bool(noisy[number[place]]),
+            odds=float(seen.odds[number[place]]),
+            named=bool(weighed.exact[place]),
             wording=rows.reworded[seq].wording if seq in rows.reworded else None,
-            parts=_parts(sought, weighed, place) if request.explain else {},
+            parts=_parts(sought, weighed, place, seen, number[place]) if request.explain else {},
         )
         for value, memory_id, seq, place in best
     ]
 
 
-def _parts(sought: Sought, weighed: Weighed, place: int) -> dict[str, float | str | list[str]]:
+def _parts(sought: Sought, weighed: Weighed, place: int, seen: Signs, at: int) -> dict[str, float | str | list[str]]:
     row = int(weighed.rows[place])
     meant = None if weighed.meant is None else float(weighed.meant[place])
     parts: dict[str, float | str | list[str]] = {
         "words": round(float(sought.words.share[row]), 3),
         "held": sought.words.held_by(row),
+        "share": round(float(seen.share[at]), 3),
         "evidence": round(float(weighed.evidence[place]), 3),
         "prior": round(float(weighed.prior[place]), 3),
         "trust": round(float(sought.rows.columns.trust[row]), 3),
     }
     if meant is not None and meant == meant:  # noqa: PLR0124 NaN: no vector
         parts["meaning"] = round(meant, 3)
+        parts["nearness"] = round(float(seen.nearness[at]), 3)
     return parts | {name: round(float(lift[place]), 3) for name, lift in weighed.lifts.items() if lift[place]}

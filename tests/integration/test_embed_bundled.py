@@ -78,7 +78,10 @@ def test_the_shipped_calibration_is_the_one_of_this_model(name: str) -> None:
     assert all(mean.shape == (model(name).width,) and np.any(mean) for mean in calibration.means.values())
     assert calibration.unrelated < 0.1
     assert 0.6 < calibration.equal < 1.0
-    assert 0.0 < calibration.floor <= calibration.strong < 0.3
+    assert 0.0 < calibration.strong < 0.3
+    assert 0.1 < calibration.noise < 0.3
+    assert calibration.answering is not None
+    assert set(calibration.asked) == set(calibration.means)
 
 
 @pytest.mark.parametrize(

@@ -108,9 +108,11 @@ def test_the_self_test_passes_with_a_sound_model() -> None:
 def test_measuring_the_bundled_model_again_gives_what_is_shipped(tmp_path: Path) -> None:
     model = load_use(tmp_path)
     again, shipped = measure(model), model.calibration
-    assert (again.strong, again.floor) == pytest.approx((shipped.strong, shipped.floor), abs=0.01)
+    assert (again.strong, again.noise) == pytest.approx((shipped.strong, shipped.noise), abs=0.01)
     assert (again.unrelated, again.equal) == pytest.approx((shipped.unrelated, shipped.equal), abs=0.01)
     assert all(np.allclose(again.means[name], shipped.means[name], atol=1e-3) for name in again.means)
+    assert all(np.allclose(again.asked[name], shipped.asked[name], atol=1e-3) for name in again.asked)
+    assert np.allclose(again.answering, shipped.answering, atol=1e-2)
 
 
 def test_a_model_that_refuses_most_sentences_cannot_be_measured() -> None:

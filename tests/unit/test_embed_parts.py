@@ -149,12 +149,14 @@ def test_measuring_takes_the_language_out_and_tells_near_from_far() -> None:
         residuals = measured.residuals(model.embed_passages(by_script[name]), name)
         assert np.abs(residuals.mean(axis=0)).max() < 1e-5
     assert measured.unrelated < 0.1 < measured.equal
-    assert measured.floor <= measured.strong
+    assert 0.0 < measured.noise < measured.equal
+    assert measured.answering is not None
+    assert measured.answering.shape == (512, 512)
 
 
 def test_residuals_come_for_one_row_for_many_and_by_script() -> None:
     means = {name: np.full(4, number, dtype=np.float32) for number, name in enumerate(SCRIPT_CLASSES)}
-    calibration = Calibration(means=means, unrelated=0, equal=1, strong=0.5, floor=0.1)
+    calibration = Calibration(means=means, unrelated=0, equal=1, strong=0.5, asked=means, noise=0.1, answering=None)
     rows = np.ones((2, 4), dtype=np.float32)
     assert calibration.residuals(rows[0], "han").tolist() == [0.0] * 4
     assert calibration.residuals(rows, "latin").tolist() == [[1.0] * 4] * 2

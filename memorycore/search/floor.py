@@ -1,0 +1,183 @@
+"""What answers a question and what is noise: one floor for the mark ``weak`` and for what is offered unasked.
+
+The best result decides whether anything answers. Three signs speak for it: how near it is to answering, whether it
+holds all words of the question, and, where it holds some of them, how near it is to the rest: a question that shares
+its subject with a memory asks for something else of it as often as not. The other results are then measured with it.
+Where there is no model, words alone decide.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from dataclasses import dataclass, replace
+from functools import cache
+from importlib.resources import files
+from typing import TYPE_CHECKING
+
+from memorycore.domain.scoring import rarity
+from memorycore.domain.telling import small_words
+from memorycore.domain.text import fold, script_class
+from memorycore.search import exact
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from memorycore.domain.scoring import Floats, Mask
+    from memorycore.domain.scoring import Rows as RowNumbers
+    from memorycore.embed import EmbeddingService
+    from memorycore.search.likeness import Asked
+    from memorycore.search.request import Hit
+    from memorycore.search.weighing import Sought
+
+DECIDING = 15  # the first results, among which is the one that decides
+REST_WAIT_S = 0.1
+LONGEST_REST = 300  # a question that long is a text about many things
+_ALL = 0.99
+_WORD = re.compile(r"[^\W_]+")
+_LATIN = re.compile(r"[a-z\u00df-\u024f0-9]+")
+_CJK_PAIR = re.compile(r"(?=([\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]{2}))")
+_SHORTEST = 4  # letters of a word that two forms of it share
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Signs:
+    """What says of some rows whether they answer, ``[m]`` each.
+
+    Attributes:
+        share: The part of the question's words, by weight, that the row holds itself.
+        nearness: How near it is to answering, 1 for what chance gives; NaN where there is no vector.
+        odds: Above 0, more speaks for it than against it, as long as nothing is known of the rest of the question.
+    """
+
+    share: Floats
+    nearness: Floats
+    odds: Floats
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Doubt:
+    """The result that decides, and what the question asks for beside the words that it holds.
+
+    ``parts``: its vectors as ``Likeness.mapped`` gives them; ``nearness`` and ``odds`` as in ``Signs``.
+    """
+
+    rest: str
+    parts: Floats
+    nearness: float
+    odds: float
+
+
+def signs(sought: Sought, rows: RowNumbers) -> Signs:
+    """Look at these rows; a few, since their vectors are read."""
+    import numpy as np
+
+    share = _share(sought, rows)
+    near = sought.like.answering(rows)
+    nearness = np.full(len(rows), np.nan, dtype=np.float32) if near is None else near
+    with_meaning, by_words = _constants()["with_meaning"], _constants()["by_words"]
+    whole = share > _ALL
+    odds = np.where(
+        np.isnan(nearness),
+        by_words["share"] * share + by_words["all"] * whole - by_words["least"],
+        (with_meaning["nearness"] + with_meaning["rest"]) * np.nan_to_num(nearness)
+        + with_meaning["all"] * whole
+        + with_meaning["other_script"] * _in_other_script(sought, rows)
+        - with_meaning["least"],
+    )
+    return Signs(share=share, nearness=nearness, odds=odds.astype(np.float32))
+
+
+def noise(seen: Signs, named: Mask, *, beside: bool) -> Mask:
+    """Which of these rows, best first, are noise: ``[m]``. What is named exactly is none.
+
+    ``beside``: they are shown beside others, and do not say whether anything answers.
+    """
+    first = slice(0, DECIDING)
+    best = float(seen.odds[first].max(initial=-1.0))
+    if not beside and best < 0 and not named[first].any():
+        return ~named
+    least = 0.0 if beside else max(0.0, best) * _constants()["others"]["follow"]
+    return ~named & (seen.odds < least)
+
+
+def doubt(sought: Sought, hits: Sequence[Hit]) -> Doubt | None:
+    """What is left to look at before the best of these results counts as an answer; None: nothing."""
+    if not hits or all(hit.weak for hit in hits) or any(hit.named for hit in hits):
+        return None
+    first = max(hits[:DECIDING], key=lambda hit: hit.odds)
+    (row,) = rows = sought.rows.find([first.seq])
+    seen = signs(sought, rows)
+    if seen.share[0] > _ALL or seen.nearness[0] != seen.nearness[0] or len(sought.question.text) > LONGEST_REST:
+        return None
+    text = exact.texts(sought.c, sought.rows, rows).get(first.seq, "")
+    rest = without_words_of(text, sought.question.text)
+    if rest == sought.question.text or not _WORD.search(rest):
+        return None
+    _, parts = sought.like.mapped([int(sought.rows.columns.seq[row])])
+    return Doubt(rest=rest, parts=parts, nearness=float(seen.nearness[0]), odds=float(seen.odds[0]))
+
+
+def settled(hits: Sequence[Hit], doubt: Doubt, asked: Asked, embedding: EmbeddingService) -> Sequence[Hit]:
+    """The hits, all of them weak if the best one has nothing to say to the rest of the question.
+
+    Asks the model once more; if it does not answer in time, the doubt is dropped.
+    """
+    vector = embedding.query(doubt.rest, timeout_s=REST_WAIT_S)
+    if vector is None or asked.calibration is None:
+        return hits
+    question = asked.calibration.asking(vector, doubt.rest)
+    nearness = min(doubt.nearness, float((doubt.parts @ question).max()) / asked.calibration.noise)
+    if doubt.odds - _constants()["with_meaning"]["rest"] * (doubt.nearness - nearness) >= 0:
+        return hits
+    return [replace(hit, weak=True) for hit in hits]
+
+
+def without_words_of(text: str, question: str) -> str:
+    """The question without the words, and the pairs of CJK characters, that a text holds in some form."""
+    said = fold(text)
+    words = set(_LATIN.findall(said))
+    words |= {_beginning(word) for word in words}
+    kept = _WORD.sub(lambda word: "" if _is_held(fold(word.group()), words) else word.group(), question)
+    pairs = [match.start() for match in _CJK_PAIR.finditer(kept) if fold(match.group(1)) in said]
+    gone = {place for start in pairs for place in (start, start + 1)}
+    return " ".join("".join(sign for place, sign in enumerate(kept) if place not in gone).split())
+
+
+def _is_held(word: str, said: set[str]) -> bool:
+    if len(word) < _SHORTEST:
+        return len(word) > 1 and word in said and word not in small_words()
+    return _beginning(word) in said
+
+
+def _beginning(word: str) -> str:
+    """Of a word so much that most of its forms share it; of a short one, all."""
+    return word[: max(_SHORTEST, len(word) - 2)]
+
+
+def _in_other_script(sought: Sought, rows: RowNumbers) -> Mask:
+    """Which of these rows are written in another script than the question."""
+    import numpy as np
+
+    said, own = exact.texts(sought.c, sought.rows, rows), script_class(sought.question.text)
+    seqs: list[int] = sought.rows.columns.seq[rows].tolist()
+    return np.array([script_class(said.get(seq, "")) != own for seq in seqs], dtype=np.bool_)
+
+
+def _share(sought: Sought, rows: RowNumbers) -> Floats:
+    """The part of the question's words, by weight, that each of these rows holds itself."""
+    import numpy as np
+
+    words = sought.words
+    weights = rarity(len(sought.rows), [len(hits) for hits in words.hits])
+    share = np.zeros(len(rows), dtype=np.float32)
+    for hits, weight in zip(words.hits, weights, strict=True):
+        if len(hits):  # in the order of rows
+            share += np.float32(weight) * (hits[np.minimum(np.searchsorted(hits, rows), len(hits) - 1)] == rows)
+    return share / np.float32(max(sum(weights), 1e-9))
+
+
+@cache
+def _constants() -> dict[str, dict[str, float]]:
+    text = (files("memorycore.search") / "floor.toml").read_text(encoding="utf-8")
+    return {model: {name: float(value) for name, value in told.items()} for model, told in tomllib.loads(text).items()}
