@@ -11,8 +11,8 @@ from memorycore.lifecycle.rows import Cause
 from memorycore.lifecycle.turn import claim
 from memorycore.store import edges, memories
 
-# Nor does a question bring back what waits for a decision, what was decided, or what another memory says already, as the
-# text behind a line that only stood for it.
+# Nor does a question bring back what waits for a decision, what was decided, or what another memory says already, as
+# the text behind a line that only stood for it does.
 STAYS = WANTED_GONE | {"quarantined", "erased", "same", "stood_for"}
 
 

@@ -217,7 +217,7 @@ def test_a_question_brings_the_text_back_in_the_place_of_its_old_pointer(old: Pr
     with home.core() as core:
         core.touch()
         take(core, old.store)
-        answer = core.recall("发布前必须先跑完整的什么测试？")
+        answer = core.recall("发布前必须先跑完整的回归测试，再通知值班同事")
         assert [item["content"] for item in answer["results"]] == [RULE]
     assert home.memory_file.read_text(encoding="utf-8").split("\n§\n") == ["Never push to main.", RULE]
 
