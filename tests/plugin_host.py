@@ -16,7 +16,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-QUESTION = "On which server does the shop run?"
+QUESTION = "Does the shop run on the harbour's own server in Bergen?"
 _numbers = itertools.count()
 
 

@@ -64,7 +64,7 @@ def test_il_163_a_recalled_block_that_is_quoted_is_not_stored_again(served: Plug
     with served.session("quoting") as provider:
         before = served.totals()
         recalled = provider.prefetch(QUESTION)
-        assert FACT in recalled
+        assert FACT in recalled, provider.missed()
         block = f"<memory-context>\n{recalled}\n</memory-context>"
         provider.sync_turn(f"{QUESTION}\n\n{block}", f"You told me: {block}", session_id="quoting")
         provider.on_session_end([{"role": "assistant", "content": block}])
