@@ -154,7 +154,8 @@ def plan_install(
         after = _without_gate(after, known, str(path))
     wanted = {one.name: one.read_bytes() for one in _carried(carried)}
     wanted[RUNTIME] = _json({"python": entry.command, "env": dict(entry.env)})
-    changes = _plugin_changes(target, wanted, _files_of(known), mark=f"changed-{now:%Y%m%d-%H%M%S}")
+    mark = f"changed-{now:%Y%m%d-%H%M%S}"
+    changes = _plugin_changes(target, wanted, _files_of(known), mark=mark)
     changes += _gate_files(home) if has_gate else _gate_files_gone(home, known)
     config = Change(path=path, before=before, after=after)
     if known is not None and config.is_none and all(one.is_none for one in changes):
@@ -163,6 +164,9 @@ def plan_install(
     backup = path.with_name(f"{CONFIG}.before-memorycore-{now:%Y%m%d-%H%M%S}") if before and is_first else None
     record = _record(home, config, backup, known, version=version, now=now)
     record["files"] = {name: _sha(data) for name, data in wanted.items()}
+    if is_first and not (target / RUNTIME).exists():  # else it is an installation of ours whose record is lost
+        kept = {one.path.name for one in changes}
+        record["displaced"] = {name: f"{name}.{mark}" for name in wanted if f"{name}.{mark}" in kept}
     if not has_gate:
         record.pop("gate", None)
     elif not has_its_gate(known):
@@ -300,7 +304,7 @@ def plan_uninstall(home: Path) -> Plan:
     plugin = tuple(
         Change(path=one, before=one.read_bytes(), after=None) for one in _own_files(target) if one.name in names
     )
-    plugin += tuple(_gate_files_gone(home, record))
+    plugin = (*_put_back(target, plugin, record), *_gate_files_gone(home, record))
     backup = path.with_name(str(record["backup"])) if record and record.get("backup") else None
     if record is not None and record.get("config_before") == _sha(now) and not _was_there(record):
         config = Change(path=path, before=now, after=now)  # never changed, or put back by hand
@@ -316,6 +320,17 @@ def plan_uninstall(home: Path) -> Plan:
     return Plan(
         home=home, config=Change(path=path, before=now, after=after), plugin=plugin, record=record, backup=backup
     )
+
+
+def _put_back(target: Path, gone: Iterable[Change], record: Mapping[str, Any] | None) -> Generator[Change]:
+    """Files of ours that go; where one stood in the place of another plugin's, that comes back."""
+    kept = cast("Mapping[str, str]", (record or {}).get("displaced") or {})
+    for one in gone:
+        beside = target / kept[one.path.name] if one.path.name in kept else None
+        old = atomic.read(beside) if beside else None
+        yield replace(one, after=old)
+        if beside is not None and old is not None:
+            yield Change(path=beside, before=old, after=None)
 
 
 def _brought(record: Mapping[str, Any] | None) -> frozenset[str]:
@@ -340,7 +355,12 @@ def earlier_provider(record: Mapping[str, Any] | None) -> str:
 
 
 def _was_there(record: Mapping[str, Any]) -> bool:
-    """Whether our provider was named before we came: by hand, or by an installation whose record is lost."""
+    """Whether our provider was named before we came: by hand, or by an installation whose record is lost.
+
+    A predecessor's plugin has the same name, and is one of its own.
+    """
+    if record.get("displaced"):
+        return False
     before = cast("Mapping[str, Mapping[str, Any]]", record.get("before") or {})
     return SECTION in before and before[SECTION].get("value") == PLUGIN
 
@@ -385,7 +405,7 @@ def uninstall(planned: Plan) -> None:
             target.unlink()
         elif target.exists():
             for one in planned.plugin:
-                one.path.unlink(missing_ok=True)
+                _write(one)
             _clear(target)
         _clear(target.with_name(GATE))
         if planned.record is not None and planned.record.get("made_plugins"):

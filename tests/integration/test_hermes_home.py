@@ -173,6 +173,26 @@ def test_a_provider_that_was_named_by_hand_before_goes_too(mc: CommandLine) -> N
     assert yaml.safe_load((home / "config.yaml").read_text(encoding="utf-8")) == {"memory": None, "new": True}
 
 
+@pytest.mark.parametrize("more", ["", "# mine\n"])
+def test_the_plugin_of_a_predecessor_comes_back_with_its_entries(mc: CommandLine, more: str) -> None:
+    server = 'mcp_servers:\n  memorycore: {command: /old/python, args: ["-m", "memorycore.server"]}\n'
+    home = a_home(mc, f"memory:\n  provider: memorycore-prefetch\n{server}")
+    folder = home / "plugins" / "memorycore-prefetch"
+    folder.mkdir(parents=True)
+    (folder / "__init__.py").write_text("class MemoryCorePrefetchProvider: ...\n", encoding="utf-8")
+    (folder / "baseline.json").write_text("{}", encoding="utf-8")
+    before, config = everything(home), home / "config.yaml"
+    mc("hermes", "install")
+    assert "MemoryCorePrefetchProvider" not in (folder / "__init__.py").read_text(encoding="utf-8")
+    config.write_text(config.read_text(encoding="utf-8") + more, encoding="utf-8")
+    mc("hermes", "install")
+    mc("hermes", "uninstall")
+    then = everything(home)
+    assert {name for name in before if then.get(name) != before[name]} <= {"config.yaml"}
+    assert yaml.safe_load(config.read_bytes()) == yaml.safe_load(before["config.yaml"] or b"")
+    assert more or then == before
+
+
 def test_the_sidecar_of_a_predecessor_gets_its_bytes_back(mc: CommandLine) -> None:
     home = a_home(mc)
     sidecar = home / "memories" / "MEMORY.meta.json"
