@@ -135,8 +135,12 @@ def _put(file: Path, new: Numbers) -> None:
     for tried in range(1, TRIES + 1):
         new += _take(file)
         number = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-        with os.fdopen(number, "w", encoding="utf-8") as opened:
-            json.dump({"missed": dict(new.missed), "in_vain": new.in_vain}, opened)
+        try:
+            with os.fdopen(number, "w", encoding="utf-8") as opened:
+                json.dump({"missed": dict(new.missed), "in_vain": new.in_vain}, opened)
+        except OSError:  # the disk is full, and shall not fill with these as well
+            draft.unlink()
+            raise
         try:
             os.link(draft, file)  # unlike a rename it writes over nothing
         except FileExistsError:

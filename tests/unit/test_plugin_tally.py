@@ -81,3 +81,20 @@ def test_a_folder_is_made_only_where_memorycore_is_and_for_its_owner_alone(tally
         found = [path for path in (file.parent.parent, file.parent, file) if path.exists()]
         assert [path.stat().st_mode & 0o777 for path in found] == made
         assert own.missed() == {"prefetch:no_daemon": 1}
+
+
+@pytest.mark.skipif(os.name != "posix", reason="limits")
+def test_a_full_disk_is_not_filled_with_drafts_and_nothing_is_forgotten(tally: ModuleType, tmp_path: Path) -> None:
+    import resource
+
+    own = tally.Tally(tmp_path / "missed.json", may_make_folder=False)
+    own.miss("prefetch", "timeout")
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, before[1]))
+    try:
+        own.keep()
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert list(tmp_path.iterdir()) == []
+    own.keep()
+    assert tally.read(tmp_path / "missed.json").missed == {"prefetch:timeout": 1}
