@@ -175,7 +175,7 @@ def environment(home: Path, env: Mapping[str, str]) -> dict[str, str]:
 
     What an earlier installation was told holds on: else one that is brought up to date from another shell would look
     for its memory elsewhere. ``MEMORY_DIR`` says which files are meant without Hermes; here the home says it. It is
-    written down only where the config file would lead elsewhere.
+    written down only where the config file would lead elsewhere. A profile has its memory beside that of the home.
     """
     from memorycore.cli.checks_hermes import PLUGIN, runtime_of
     from memorycore.settings import absolute, load_settings, user_home
@@ -190,7 +190,11 @@ def environment(home: Path, env: Mapping[str, str]) -> dict[str, str]:
         told["PYTHONPATH"] = os.pathsep.join(str(absolute(part, user)) for part in parts if part)
     told.pop("MEMORY_DIR", None)
     told["HERMES_HOME"] = str(home)
-    if load_settings(told).hot_dir != home / "memories":
+    settings = load_settings(told)
+    if home.parent.name == "profiles" and not earlier and "data_dir" not in settings.origins:
+        # A daemon works for one home at a time, and profiles are used side by side.
+        told["MEMORYCORE_DATA_DIR"] = str(settings.data_dir.parent / "profiles" / home.name)
+    if settings.hot_dir != home / "memories":
         told["MEMORY_DIR"] = str(home / "memories")
     return told
 

@@ -288,13 +288,24 @@ def test_what_an_installation_was_told_holds_when_it_is_repeated_from_another_sh
 
 
 def test_two_homes_with_one_data_directory_are_told_of_it(mc: CommandLine) -> None:
+    shared = {"MEMORYCORE_DATA_DIR": str(mc.home / "shared")}
     a_home(mc)
     a_home(mc, "", ".hermes/profiles/work")
-    assert mc("hermes", "install", "--json").answer["checks"] == []
-    checks = mc("hermes", "install", "--profile", "work", "--json").answer["checks"]
+    assert mc("hermes", "install", "--json", **shared).answer["checks"] == []
+    checks = mc("hermes", "install", "--profile", "work", "--json", **shared).answer["checks"]
     assert [one["code"] for one in checks] == ["hermes_shared_data"]
-    own = mc("hermes", "install", "--profile", "work", "--json", MEMORYCORE_DATA_DIR=str(mc.home / "work")).answer
-    assert own["checks"] == []
+
+
+def test_a_profile_gets_a_data_directory_of_its_own_unless_one_is_named(mc: CommandLine) -> None:
+    a_home(mc)
+    work = a_home(mc, "", ".hermes/profiles/work")
+    mc("hermes", "install")
+    installed = mc("hermes", "install", "--profile", "work", "--json").answer
+    assert installed["checks"] == []
+    runtime = json.loads((plugin_of(work) / "runtime.json").read_text(encoding="utf-8"))
+    assert runtime["env"]["MEMORYCORE_DATA_DIR"] == str(mc.home / ".memorycore" / "profiles" / "work")
+    again = mc("hermes", "install", "--profile", "work", "--json").answer
+    assert again["status"] == "nothing_to_change"
 
 
 def test_nothing_is_written_beside_a_config_that_cannot_be_written(mc: CommandLine) -> None:
