@@ -94,9 +94,7 @@ def fresh_core(memories: Sequence[Mapping[str, Any]], folder: Path) -> Generator
 
 
 def _ask(core: MemoryCore, query: Mapping[str, Any], names: Mapping[str, str], language: Mapping[str, str]) -> Asked:
-    recalled: Sequence[Mapping[str, Any]] = core.recall(query["query"], top_k=CANDIDATES, log=False, explain=True)[
-        "results"
-    ]
+    recalled = _results(core, query["query"])
     offered = core.prefetch(query["query"], session_id="", most=OFFERED, most_chars=NO_CAP)
     bounded = [item for item in recalled if item["why"]["evidence"] >= EVIDENCE or item["why"].get("exact")]
     surely = [item for item in recalled if "weak" not in item]
@@ -118,6 +116,10 @@ def _ask(core: MemoryCore, query: Mapping[str, Any], names: Mapping[str, str], l
         },
         took_ms=offered["took_ms"],
     )
+
+
+def _results(core: MemoryCore, question: str) -> list[Mapping[str, Any]]:
+    return list(core.recall(question, top_k=CANDIDATES, log=False, explain=True)["results"])
 
 
 def _cold(results: Iterable[Mapping[str, Any]], names: Mapping[str, str]) -> list[str]:

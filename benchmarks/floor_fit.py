@@ -87,14 +87,14 @@ def _nearness(core: MemoryCore, question: str, text: str) -> float:
 def fit(rows: Numbers, answered: Numbers, weights: Numbers) -> Numbers:
     """Coefficients of a logistic model with a ridge, the constant first."""
     mean, spread = rows.mean(axis=0), rows.std(axis=0) + 1e-6
-    x = np.c_[np.ones(len(rows)), (rows - mean) / spread]
-    told = np.zeros(x.shape[1])
+    x: Numbers = np.c_[np.ones(len(rows)), (rows - mean) / spread]
+    told: Numbers = np.zeros(x.shape[1])
     ridge = RIDGE * np.diag([1e-6] + [1.0] * (x.shape[1] - 1))
     for _ in range(50):
-        odds = 1 / (1 + np.exp(-x @ told))
-        slope = x.T @ (weights * (odds - answered)) + ridge @ told
+        odds: Numbers = 1 / (1 + np.exp(-(x @ told)))
+        slope: Numbers = x.T @ (weights * (odds - answered)) + ridge @ told
         told -= np.linalg.solve((x * (weights * odds * (1 - odds))[:, None]).T @ x + ridge, slope)
-    plain = told[1:] / spread
+    plain: Numbers = told[1:] / spread
     return np.r_[told[0] - plain @ mean, plain]
 
 
@@ -108,7 +108,7 @@ def main() -> None:
     weights = np.array([case.weight for case, _ in found])
     for model, names in SIGNS.items():
         rows = np.array([[seen[model][name] for name in names] for _, seen in found])
-        told = fit(rows, right > 0, weights)
+        told = fit(rows, (right > 0).astype(float), weights)
         odds = rows @ told[1:]
         print(f"[{model}] " + ", ".join(f"{name} = {value:.2f}" for name, value in zip(names, told[1:], strict=True)))
         for share in (0.95, 0.92, 0.90, 0.88, 0.85, 0.80):
