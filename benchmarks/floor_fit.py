@@ -88,12 +88,14 @@ def fit(rows: Numbers, answered: Numbers, weights: Numbers) -> Numbers:
     """Coefficients of a logistic model with a ridge, the constant first."""
     mean, spread = rows.mean(axis=0), rows.std(axis=0) + 1e-6
     x: Numbers = np.c_[np.ones(len(rows)), (rows - mean) / spread]
-    told: Numbers = np.zeros(x.shape[1])
-    ridge = RIDGE * np.diag([1e-6] + [1.0] * (x.shape[1] - 1))
+    told: Numbers = np.zeros(rows.shape[1] + 1)
+    ridge: Numbers = RIDGE * np.diag(np.array([1e-6] + [1.0] * rows.shape[1]))
     for _ in range(50):
         odds: Numbers = 1 / (1 + np.exp(-(x @ told)))
         slope: Numbers = x.T @ (weights * (odds - answered)) + ridge @ told
-        told -= np.linalg.solve((x * (weights * odds * (1 - odds))[:, None]).T @ x + ridge, slope)
+        bend: Numbers = (x * (weights * odds * (1 - odds))[:, None]).T @ x + ridge
+        step: Numbers = np.linalg.solve(bend, slope)
+        told = told - step
     plain: Numbers = told[1:] / spread
     return np.r_[told[0] - plain @ mean, plain]
 
