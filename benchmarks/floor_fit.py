@@ -27,7 +27,7 @@ SIGNS = {"with_meaning": ("nearness", "rest", "all"), "by_words": ("share", "all
 LOOKED_AT = 20
 TAKEN_OUT = 0.7  # the weight of a question that was answered until its answer was taken out
 RIDGE = 3.0
-Numbers = NDArray[np.float64]
+Numbers = NDArray[np.floating[Any]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,16 +86,17 @@ def _nearness(core: MemoryCore, question: str, text: str) -> float:
 
 def fit(rows: Numbers, answered: Numbers, weights: Numbers) -> Numbers:
     """Coefficients of a logistic model with a ridge, the constant first."""
-    mean, spread = rows.mean(axis=0), rows.std(axis=0) + 1e-6
+    mean: Numbers = rows.mean(axis=0)
+    spread: Numbers = rows.std(axis=0) + 1e-6
     x: Numbers = np.c_[np.ones(len(rows)), (rows - mean) / spread]
-    told: Numbers = np.zeros(rows.shape[1] + 1)
+    told: Numbers = np.zeros(1 + len(mean), dtype=np.float64)
     ridge: Numbers = RIDGE * np.diag(np.array([1e-6] + [1.0] * rows.shape[1]))
     for _ in range(50):
         odds: Numbers = 1 / (1 + np.exp(-(x @ told)))
         slope: Numbers = x.T @ (weights * (odds - answered)) + ridge @ told
         bend: Numbers = (x * (weights * odds * (1 - odds))[:, None]).T @ x + ridge
         step: Numbers = np.linalg.solve(bend, slope)
-        told = told - step
+        told = np.subtract(told, step)
     plain: Numbers = told[1:] / spread
     return np.r_[told[0] - plain @ mean, plain]
 
