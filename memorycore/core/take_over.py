@@ -3,6 +3,7 @@
 Each batch is one transaction, and whatever is there already changes nothing: an import that was killed is run again.
 """
 
+import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -75,8 +76,8 @@ def take_over(
     ground = Ground(
         now=rooms.clock(), zone=options.timezone, trash_days=options.trash_days, log_days=options.budget.log_days
     )
-    own = {tier.path.resolve() for tier in rooms.tiers.values()}
-    foreign = [path for path in paths if path.resolve() not in own]
+    own = {os.path.realpath(tier.path) for tier in rooms.tiers.values()}
+    foreign = [path for path in paths if os.path.realpath(path) not in own]
     found = reading.read_all(foreign, ground, workshop=options.data_dir)
     found += [
         Found(path=path, what="hot", items=(Item(ref=path.name, left_out="in_use"),))

@@ -4,6 +4,7 @@ A file is known by what is in it, not by its name.
 """
 
 import json
+import os
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -34,7 +35,7 @@ def in_folder(folder: Path) -> list[Path]:
 def left_behind(folders: Iterable[Path]) -> list[Path]:
     """Files of the predecessor in folders that are ours now, each once."""
     found = (path for folder in folders for name in (*STORES, *LOGS) if (path := folder / name).is_file())
-    return list({path.resolve(): path for path in found}.values())
+    return list({os.path.realpath(path): path for path in found}.values())
 
 
 def files_of(named: Iterable[Path]) -> list[Path]:
@@ -43,7 +44,7 @@ def files_of(named: Iterable[Path]) -> list[Path]:
     for path in named:
         inside = (in_folder(path) if path.is_dir() else []) or [path]
         found += [_its_entries(one) for one in inside]
-    return list({path.resolve(): path for path in found}.values())
+    return list({os.path.realpath(path): path for path in found}.values())
 
 
 def _its_entries(path: Path) -> Path:
@@ -60,6 +61,8 @@ def what_is(path: Path) -> What:
     """
     if path.is_dir():
         raise InvalidInput(field=str(path), why="nothing_to_import")
+    if path.exists() and not path.is_file():  # a pipe would be waited for
+        raise Unreadable(path=str(path), why="not a regular file")
     try:
         with path.open("rb") as file:
             head = file.read(_HEAD_BYTES)

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
@@ -275,6 +276,19 @@ def test_what_is_broken_is_named_with_a_next_step_and_stops_nothing(
         "cut_off", "sidecar_damaged", "undecodable", "unreadable", "nothing_to_import", "own_store",
     }  # fmt: skip
     assert all(problem["message"] and problem.get("fix") for problem in answer["problems"])
+
+
+@pytest.mark.skipif(os.name != "posix", reason="pipes")
+def test_pipes_and_links_that_lead_nowhere_are_named_and_not_waited_for(core: MemoryCore, tmp_path: Path) -> None:
+    pipe, loop, file = tmp_path / "pipe", tmp_path / "loop", tmp_path / "MEMORY.md"
+    os.mkfifo(pipe)
+    loop.symlink_to(loop)
+    file.write_text("Never ring the bell at night.", encoding="utf-8")
+    answer = take(core, pipe, loop, file)
+    assert [(Path(problem["path"]).name, problem["code"]) for problem in answer["problems"]] == [
+        ("pipe", "unreadable"), ("loop", "unreadable"),
+    ]  # fmt: skip
+    assert answer["new"] == 1
 
 
 def test_databases_of_other_versions_are_read_as_far_as_they_are_known(core: MemoryCore, tmp_path: Path) -> None:
