@@ -213,9 +213,9 @@ def _plugin_changes(target: Path, wanted: Mapping[str, bytes], ours: Mapping[str
     changes: list[Change] = []
     for name, data in wanted.items():
         before = atomic.read(target / name)
-        changes.append(Change(path=target / name, before=before, after=data))
-        if before not in {None, data} and _sha(before) != ours.get(name, ""):
+        if before not in {None, data} and _sha(before) != ours.get(name, ""):  # first, should this be killed in between
             changes.append(Change(path=target / f"{name}.{mark}", before=None, after=before))
+        changes.append(Change(path=target / name, before=before, after=data))
     gone = sorted({one.name for one in _own_files(target)} & ours.keys() - wanted.keys())
     return changes + [Change(path=target / name, before=atomic.read(target / name), after=None) for name in gone]
 
