@@ -25,6 +25,7 @@ TOLD_WITHIN_S = 2.0
 SILENT_FOR_S = 30.0  # so long a daemon that did not answer in time is not asked again
 MOST_BYTES = 1_048_576
 MOST_NAMED = 5
+MOST_TEXTS = 100  # that the daemon looks at in one question
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 OK = 200
 PROVIDER = "memorycore-prefetch"  # the other plugin, in whose folder the installer noted where everything is
@@ -78,8 +79,11 @@ class Gate:
         here = endpoint(self.folder)
         if here is None:
             return self._missed("no_daemon")
+        several = texts[: MOST_TEXTS - 1]
+        if rest := texts[MOST_TEXTS - 1 :]:
+            several.append("\n\n".join(rest))
         try:
-            answer = exchange(here, "gate", {"texts": texts}, until)
+            answer = exchange(here, "gate", {"texts": several}, until)
         except TimeoutError:
             self._silent_until = time.monotonic() + SILENT_FOR_S
             return self._missed("timeout")

@@ -1,7 +1,13 @@
 """The gate is put into a Hermes home when that is asked for, stays until that is asked for, and leaves no trace."""
 
+import json
+import runpy
+from pathlib import Path
+
+from memorycore.hosts import hermes_home
 from tests.command_line import CommandLine
 from tests.integration.test_hermes_home import a_home, everything
+from tests.web import service
 
 ENABLED = "plugins:\n  enabled:\n    - mine   # stays\n\n"
 
@@ -59,3 +65,17 @@ def test_doctor_sees_a_gate_that_is_off_or_gone(mc: CommandLine) -> None:
     assert codes(mc) == {"hermes_gate_off"}
     (home / "plugins" / "memorycore-gate" / "__init__.py").unlink()
     assert codes(mc) == {"hermes_gate_gone"}
+
+
+def test_a_password_behind_a_hundred_other_writes_is_held_back_too(tmp_path: Path) -> None:
+    password = "The staging password is Zx9!kd72Qm"  # noqa: S105 nobody has it
+    texts = [*(f"Fact {number}." for number in range(120)), password]
+    with service(tmp_path) as daemon:
+        (tmp_path / "memorycore-prefetch").mkdir()
+        told = {"env": {"MEMORYCORE_DATA_DIR": str(daemon.home.data)}}
+        (tmp_path / "memorycore-prefetch" / "runtime.json").write_text(json.dumps(told), encoding="utf-8")
+        module = runpy.run_path(str(hermes_home.source(hermes_home.GATE) / "__init__.py"), run_name="gate")
+        gate = module["Gate"](folder=tmp_path / "gate", within_s=5.0)
+        operations = [{"action": "add", "content": text} for text in texts]
+        assert gate.check("memory", {"operations": operations})["action"] == "block"
+        assert gate.check("memory", {"operations": operations[:-1]}) is None
