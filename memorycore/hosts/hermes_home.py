@@ -165,14 +165,25 @@ def plan_install(
     record = _record(home, config, backup, known, version=version, now=now)
     record["files"] = {name: _sha(data) for name, data in wanted.items()}
     if is_first and not (target / RUNTIME).exists():  # else it is an installation of ours whose record is lost
-        kept = {one.path.name for one in changes}
-        record["displaced"] = {name: f"{name}.{mark}" for name in wanted if f"{name}.{mark}" in kept}
+        record["displaced"] = _displaced(target, wanted, changes)
     if not has_gate:
         record.pop("gate", None)
     elif not has_its_gate(known):
         record["gate"] = asdict(hermes_enabled.before(before, GATE, path=str(path)))
     noted = Change(path=target / RECORD, before=atomic.read(target / RECORD), after=_json(record))
-    return Plan(home=home, config=config, plugin=(*changes, noted), record=record, backup=backup)
+    # What tells of an installation comes after the record: until then another's plugin can be there in part.
+    plugin = sorted((*changes, noted), key=lambda one: one.path == target / RUNTIME)
+    return Plan(home=home, config=config, plugin=tuple(plugin), record=record, backup=backup)
+
+
+def _displaced(target: Path, wanted: Iterable[str], changes: Iterable[Change]) -> dict[str, str]:
+    """Files of another plugin in whose place ours come, and where each is kept; by an installation that was killed too.
+
+    Of several copies the first is theirs.
+    """
+    there = sorted({one.path.name for one in changes} | {one.name for one in _own_files(target)})
+    kept = {name: next((one for one in there if one.startswith(f"{name}.changed-")), "") for name in wanted}
+    return {name: copy for name, copy in kept.items() if copy}
 
 
 def has_its_gate(record: Mapping[str, Any] | None) -> bool:
@@ -284,6 +295,8 @@ def install(planned: Plan) -> None:
 
 def _clear(folder: Path) -> None:
     """Take away the folder of a plugin whose files are gone; what somebody keeps there of their own stays."""
+    for one in folder.glob(atomic.TEMPORARY_FILES):  # of an installation that was killed
+        one.unlink(missing_ok=True)
     if any(one.name != "__pycache__" for one in (folder.iterdir() if folder.is_dir() else ())):
         return
     shutil.rmtree(folder / "__pycache__", ignore_errors=True)

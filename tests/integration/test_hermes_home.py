@@ -193,6 +193,24 @@ def test_the_plugin_of_a_predecessor_comes_back_with_its_entries(mc: CommandLine
     assert more or then == before
 
 
+def test_an_installation_that_was_killed_forgets_no_plugin_of_a_predecessor(mc: CommandLine) -> None:
+    home = a_home(mc, "memory:\n  provider: memorycore-prefetch\n")
+    folder = plugin_of(home)
+    folder.mkdir(parents=True)
+    (folder / "__init__.py").write_text("class MemoryCorePrefetchProvider: ...\n", encoding="utf-8")
+    before = everything(home)
+    mc("hermes", "install")
+    for name in ("installed.json", "runtime.json"):  # the last that it writes, before config.yaml
+        (folder / name).unlink()
+    (folder / ".memorycore-1-ab.tmp").write_bytes(b"half")
+    (home / "config.yaml").write_bytes(before["config.yaml"] or b"")
+    for copy in home.glob("config.yaml.before-*"):
+        copy.unlink()
+    mc("hermes", "install")
+    mc("hermes", "uninstall")
+    assert everything(home) == before
+
+
 def test_the_sidecar_of_a_predecessor_gets_its_bytes_back(mc: CommandLine) -> None:
     home = a_home(mc)
     sidecar = home / "memories" / "MEMORY.meta.json"
