@@ -17,7 +17,7 @@ from typing import Any
 
 MOST_BYTES = 65_536
 MOST_NAMES = 100  # as many as one report may hold
-TRIES = 5
+TRIES = 1_000  # a try takes a tenth of a millisecond
 _numbers = itertools.count()
 
 

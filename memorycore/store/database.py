@@ -240,34 +240,30 @@ def migrations() -> list[tuple[int, str]]:
 
 
 def migrate(connection: apsw.Connection, path: Path, steps: Sequence[tuple[int, str]]) -> None:
-    """Bring the schema up to date; each step and its number are one transaction.
+    """Bring the schema up to date, all steps in one transaction.
 
-    An existing older database is copied beside itself first, under the same lock. Two processes may start at once: the
-    second one finds the work done when it gets the lock.
+    An existing older database is copied beside itself first, under the same lock. Many processes may start at once: the
+    others find the work done when they get the lock.
     """
     newest = steps[-1][0]
-    found = _version(connection, path, newest)
-    if found == newest:
+    if _version(connection, path, newest) == newest:
         return
-    backed_up = found == 0  # a new database has nothing to lose
-    while True:
-        connection.execute("BEGIN IMMEDIATE")
-        try:
-            version = _version(connection, path, newest)
-            due = [step for step in steps if step[0] > version]
-            if not due:
-                return
-            if not backed_up:
-                _backup_before_upgrade(path, version)
-                backed_up = True
-            number, script = due[0]
-            connection.execute(script)
-            connection.pragma("application_id", APPLICATION_ID)
-            connection.pragma("user_version", number)
-            connection.execute("COMMIT")
-        finally:
-            if connection.in_transaction:
-                connection.execute("ROLLBACK")
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        version = _version(connection, path, newest)
+        if version == newest:
+            return
+        if version:  # a new database has nothing to lose
+            _backup_before_upgrade(path, version)
+        for number, script in steps:
+            if number > version:
+                connection.execute(script)
+        connection.pragma("application_id", APPLICATION_ID)
+        connection.pragma("user_version", newest)
+        connection.execute("COMMIT")
+    finally:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
 
 
 def _version(connection: apsw.Connection, path: Path, newest: int) -> int:

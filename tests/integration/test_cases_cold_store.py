@@ -146,7 +146,7 @@ def test_the_store_of_a_predecessor_is_never_passed_over_in_silence(mc: CommandL
     assert mc("status", "--json").answer["foreign"] == [str(old)]
     assert "mnemosyne.db" in "".join(mc("status").out.split())
     (found,) = [check for check in mc("doctor", "--json").answer["checks"] if check["code"] == "predecessor_store"]
-    assert (found["level"], "store --from" in found["fix"]) == ("warn", True)
+    assert (found["level"], "memorycore import" in found["fix"]) == ("warn", True)
     assert old.read_bytes() == before
 
 
