@@ -82,7 +82,7 @@ class HermesHome:
         """Another home below this one, with the plugin and the same data directory."""
         folder = self.path / "profiles" / name
         (folder / "memories").mkdir(parents=True)
-        self.memorycore("hermes", "install", "--profile", name)
+        self.memorycore("hermes", "install", "--profile", name, MEMORYCORE_DATA_DIR=str(self.daemon.data))
         return folder
 
     def ask(self, route: str, **arguments: Any) -> dict[str, Any]:
