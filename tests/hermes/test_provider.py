@@ -172,10 +172,11 @@ def test_a_daemon_that_was_killed_is_started_again_and_what_was_missed_stands_in
     assert FACT in hermes.do("turn", text=QUESTION)
     hermes.do("shut_down")
     counts = home.ask("status")["missed"]["counts"]  # unreachable, or no daemon where its place was taken away already
-    assert [count for call, count in counts.items() if call.startswith("hermes prefetch:")] == [1]
+    assert counts.get("hermes prefetch:unreachable", 0) + counts.get("hermes prefetch:no_daemon", 0) == 1
 
 
 def test_a_home_whose_daemon_serves_other_files_gets_nothing(home: HermesHome) -> None:
+    home.daemon.leader_of_now()
     with home.hermes(HERMES_HOME=str(home.profile("work"))) as process:
         process.do("begin", session="work")
         assert process.do("turn", text=QUESTION) == ""
