@@ -78,7 +78,9 @@ def place(folder: Path, hermes_home: Path | str, environ: Mapping[str, str]) -> 
         given = {name: value for name, value in given.items() if name not in OF_ONE_HOME}
     kept = {name: value for name, value in environ.items() if name not in (*OF_HERMES_PYTHON, *OF_ONE_HOME)}
     env = {**kept, "HERMES_HOME": str(hermes_home), "PYTHONUTF8": "1", **given}
-    data_dir = env.get("MEMORYCORE_DATA_DIR") or env.get("MNEMOSYNE_DATA_DIR") or "~/.memorycore/data"
+    home = Path(env["HERMES_HOME"])
+    own = f"~/.memorycore/profiles/{home.name}" if home.parent.name == "profiles" else "~/.memorycore/data"
+    data_dir = env.get("MEMORYCORE_DATA_DIR") or env.get("MNEMOSYNE_DATA_DIR") or own
     command = (python, "-m", "memorycore") if python else (on_path,) if on_path else ()
     return Place(
         command=command,

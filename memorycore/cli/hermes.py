@@ -191,9 +191,8 @@ def environment(home: Path, env: Mapping[str, str]) -> dict[str, str]:
     told.pop("MEMORY_DIR", None)
     told["HERMES_HOME"] = str(home)
     settings = load_settings(told)
-    if home.parent.name == "profiles" and not earlier and "data_dir" not in settings.origins:
-        # A daemon works for one home at a time, and profiles are used side by side.
-        told["MEMORYCORE_DATA_DIR"] = str(settings.data_dir.parent / "profiles" / home.name)
+    if (origin := settings.origins.get("data_dir")) and origin.kind == "derived":
+        told["MEMORYCORE_DATA_DIR"] = str(settings.data_dir)
     if settings.hot_dir != home / "memories":
         told["MEMORY_DIR"] = str(home / "memories")
     return told

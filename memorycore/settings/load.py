@@ -223,7 +223,12 @@ def _resolve(values: dict[str, Any], origins: dict[str, Origin], env: Mapping[st
         where = named or (standard if standard.is_dir() else own)
         values["hot_dir"] = where / "memories"
         origins["hot_dir"] = Origin("derived", "HERMES_HOME") if named else Origin("default")
-    values.setdefault("data_dir", own / "data")
+    if "data_dir" not in values:
+        # Profiles of Hermes are used side by side, and a daemon works for one home at a time.
+        is_profile = named is not None and named.parent.name == "profiles"
+        values["data_dir"] = own / "profiles" / named.name if named is not None and is_profile else own / "data"
+        if is_profile:
+            origins["data_dir"] = Origin("derived", "HERMES_HOME")
     hot_dir: Path = values["hot_dir"]
     around = hermes.home_around(hot_dir, (named, standard) if named else (standard,))
     if named is None:

@@ -324,6 +324,8 @@ def test_a_profile_gets_a_data_directory_of_its_own_unless_one_is_named(mc: Comm
     assert runtime["env"]["MEMORYCORE_DATA_DIR"] == str(mc.home / ".memorycore" / "profiles" / "work")
     again = mc("hermes", "install", "--profile", "work", "--json").answer
     assert again["status"] == "nothing_to_change"
+    looked_at = mc("config", "show", "--json", HERMES_HOME=str(work)).answer
+    assert str(mc.home / ".memorycore" / "profiles" / "work") in json.dumps(looked_at)
 
 
 def test_nothing_is_written_beside_a_config_that_cannot_be_written(mc: CommandLine) -> None:
