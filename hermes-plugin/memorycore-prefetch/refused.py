@@ -15,12 +15,21 @@ def refusals(messages: Any) -> int:
         return 0
     calls, count = set[str](), 0
     for message in _last_turn(messages):
-        for call in message.get("tool_calls") or ():
-            if (call.get("function") or {}).get("name") == TOOL:
-                calls.add(str(call.get("id")))
+        calls.update(_calls(message.get("tool_calls")))
         if message.get("role") == "tool" and str(message.get("tool_call_id")) in calls:
             count += _is_refusal(message.get("content"))
     return count
+
+
+def _calls(told: Any) -> list[str]:
+    """The ids of those calls that are of the memory tool."""
+    found = [call for call in told if isinstance(call, Mapping)] if isinstance(told, list) else []
+    functions = [call.get("function") for call in found]
+    return [
+        str(call.get("id"))
+        for call, function in zip(found, functions, strict=True)
+        if isinstance(function, Mapping) and function.get("name") == TOOL
+    ]
 
 
 def _last_turn(messages: Sequence[Any]) -> list[Mapping[str, Any]]:

@@ -121,12 +121,15 @@ def check_config(home: Path) -> Iterator[Finding]:
     path = home / hermes_home.CONFIG
     whole = hermes_config.read(path.read_bytes() if path.exists() else None, path=str(path))
     provider = hermes_config.place(whole, SECTION, KEY, path=str(path)).value
-    chosen = provider == PLUGIN
-    yield Finding(
-        level="pass" if chosen else "fail",
-        code="hermes_provider" if chosen else "hermes_other_provider",
-        facts={"path": path, "provider": provider or "-"},
-    )
+    if not provider and runtime_of(home / "plugins" / PLUGIN).python:  # as `hermes memory off` leaves it
+        yield Finding(level="warn", code="hermes_provider_off", facts={"path": path})
+    else:
+        chosen = provider == PLUGIN
+        yield Finding(
+            level="pass" if chosen else "fail",
+            code="hermes_provider" if chosen else "hermes_other_provider",
+            facts={"path": path, "provider": provider or "-"},
+        )
     entry = _mapping(hermes_config.place(whole, SERVERS, SERVER, path=str(path)).value)
     command = entry.get("command")
     if not isinstance(command, str):

@@ -35,6 +35,15 @@ def test_an_empty_home_lacks_plugin_interpreter_provider_and_server(mc: CommandL
     ]  # fmt: skip
 
 
+def test_a_plugin_that_was_switched_off_is_no_failure(mc: CommandLine, home: Path) -> None:
+    config = home / "config.yaml"
+    config.write_text(
+        config.read_text(encoding="utf-8").replace("provider: memorycore-prefetch", "provider: ''"), "utf-8"
+    )
+    checks = {check["code"]: check["level"] for check in mc("hermes", "doctor", "--json").answer["checks"]}
+    assert checks["hermes_provider_off"] == "warn"
+
+
 def test_each_thing_that_breaks_is_named(mc: CommandLine, home: Path) -> None:
     folder = home / "plugins" / "memorycore-prefetch"
     (folder / "runtime.json").write_text('{"python": "/nowhere/python", "env": {}}', encoding="utf-8")

@@ -112,6 +112,8 @@ def test_measuring_the_bundled_model_again_gives_what_is_shipped(tmp_path: Path)
     assert (again.unrelated, again.equal) == pytest.approx((shipped.unrelated, shipped.equal), abs=0.01)
     assert all(np.allclose(again.means[name], shipped.means[name], atol=1e-3) for name in again.means)
     assert all(np.allclose(again.asked[name], shipped.asked[name], atol=1e-3) for name in again.asked)
+    assert again.answering is not None
+    assert shipped.answering is not None
     assert np.allclose(again.answering, shipped.answering, atol=1e-2)
 
 
