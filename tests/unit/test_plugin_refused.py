@@ -1,4 +1,4 @@
-"""What Hermes' memory tool refused for want of room is counted from the messages of a turn, whatever these look like."""
+"""What Hermes refused for want of room is counted from the messages of a turn, whatever these look like."""
 
 import json
 import runpy
