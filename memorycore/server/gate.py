@@ -2,8 +2,9 @@
 
 Calls run in a few threads. Each client has a queue of its own, and the one that was served longest ago comes next. A
 client may have few calls at work, and some more waiting; what comes on top is refused as ``too_many_calls``, which says
-that it may be tried again. While others are there, a client is also held to so many calls a second; alone it may have
-all there is. So a script that waits for its answers is slowed down at most, never refused.
+that it may be tried again. While others are there, a client is also held to so many calls a second, and once it is, no
+more of its calls may wait than a second will do; alone it may have all there is. So a script that waits for its answers
+is slowed down at most, never refused.
 
 Everything here runs in one event loop; only the work itself runs in threads.
 """
@@ -107,8 +108,8 @@ class Gate:
     async def _admitted(self, client: str) -> _Client:
         me = self._client(client)
         me.seen_at = time.monotonic()
-        if len(me.queue) >= self.rules.waiting:
-            await self._turn_away(me)
+        if len(me.queue) >= (most := self._may_wait(me)):
+            await self._turn_away(me, most)
         ticket: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         me.queue.append(ticket)
         self._count()
@@ -124,13 +125,18 @@ class Gate:
             raise
         return me
 
-    async def _turn_away(self, me: _Client) -> None:
+    def _may_wait(self, me: _Client) -> int:
+        """How many calls of this client may wait. Of one that is held back, no more than a second will do."""
+        most = self.rules.waiting
+        return most if self._held_back_s(me, time.monotonic()) <= 0 else min(most, math.ceil(self.rules.calls_per_s))
+
+    async def _turn_away(self, me: _Client, most: int) -> None:
         now = time.monotonic()
         me.refused = me.refused * math.exp(me.refused_at - now) + 1
         me.refused_at = now
         metrics.add("memorycore_calls_turned_away_total")
         await asyncio.sleep(min(max(me.refused * PAUSE_EACH_S, LEAST_PAUSE_S), MOST_PAUSE_S))
-        raise TooManyCalls(most=self.rules.waiting, retry_after_s=RETRY_AFTER_S)
+        raise TooManyCalls(most=most, retry_after_s=RETRY_AFTER_S)
 
     def _next(self) -> None:
         """Let in whoever's turn it is; if only clients wait that are held back, look again when one is not."""

@@ -146,6 +146,25 @@ def test_a_client_is_held_to_its_rate_only_while_others_are_there() -> None:
     assert asyncio.run(run(others=False)) < 0.3
 
 
+def test_a_client_that_goes_on_flooding_while_others_are_there_is_refused_sooner(work: Work) -> None:
+    async def run() -> None:
+        gate = Gate(GateRules(at_once=2, per_client=1, waiting=64, calls_per_s=5))
+        for _ in range(10):  # all its credit
+            await gate.run("one", lambda: None)
+        other = asyncio.create_task(gate.run("other", work.of("other")))
+        held = [asyncio.create_task(gate.run("one", work.of("one"))) for _ in range(5)]
+        await settled()
+        with pytest.raises(TooManyCalls) as refused:
+            for _ in range(3):
+                await asyncio.wait_for(gate.run("one", lambda: None), 0.2)
+        assert refused.value.facts["most"] == 5
+        work.release.set()
+        await asyncio.gather(other, *held)
+        gate.close()
+
+    asyncio.run(run())
+
+
 def test_a_place_for_work_with_its_own_thread_is_given_back(work: Work) -> None:
     async def run() -> None:
         gate = Gate(GateRules(at_once=1, per_client=1))
