@@ -51,6 +51,7 @@ def prefetch(
         top_k=CANDIDATES,
         viewer_session=viewer,
         marks_strong=rooms.options.budget.enabled,
+        drops_weak=True,
         strong_score=rooms.options.budget.strong_score,
         model_wait_s=ENDPOINT_WAIT_S if rooms.options.embed.url else None,
     )

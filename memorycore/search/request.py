@@ -43,7 +43,8 @@ class SearchRequest:
     memories that are shown if they may be, however they rank. ``seeks_bin``: look into the bin for what is strongly
     meant. ``every_wording``: memories that say the same are all results, for somebody who has to choose one.
     ``tells_strong``: say which cold results are strongly meant, by ``strong_score`` or else the model's own threshold,
-    and keep a place for rules among them; ``marks_strong``: only say so. ``model_wait_s``: how long a process that
+    and keep a place for rules among them; ``marks_strong``: only say so. ``drops_weak``: whoever asks drops what is
+    weak, so that several wordings of it are no matter. ``model_wait_s``: how long a process that
     lives long waits for the question's vector; None: as long as usual.
     """
 
@@ -57,6 +58,7 @@ class SearchRequest:
     every_wording: bool = False
     tells_strong: bool = False
     marks_strong: bool = False
+    drops_weak: bool = False
     model_wait_s: float | None = None
     strong_score: float | None = None
 

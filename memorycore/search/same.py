@@ -31,7 +31,8 @@ def looked_at(top_k: int) -> int:
 def one_of_each(sought: Sought, hits: Sequence[Hit], top_k: int) -> list[Hit]:
     """The best ``top_k``, without those that only repeat a better one; that one names them (``same``).
 
-    Only the judge's *same* counts; what it calls anything else, the opposite above all, stays.
+    Only the judge's *same* counts; what it calls anything else, the opposite above all, stays. What is weak is compared
+    with nothing where it will be dropped.
     """
     if len(hits) < 2 or sought.request.filters.looks_back:  # noqa: PLR2004 one alone repeats nothing
         return list(hits[:top_k])
@@ -42,7 +43,10 @@ def one_of_each(sought: Sought, hits: Sequence[Hit], top_k: int) -> list[Hit]:
     for hit in hits:
         if len(kept) == top_k and not left:
             break
-        likely = [one for one in kept if {hit.seq, one.seq} <= words.keys() and _alike(words[one.seq], words[hit.seq])]
+        compared = [] if hit.weak and sought.request.drops_weak else kept
+        likely = [
+            one for one in compared if {hit.seq, one.seq} <= words.keys() and _alike(words[one.seq], words[hit.seq])
+        ]
         likely.sort(key=lambda one: len(words[one.seq] ^ words[hit.seq]))
         repeated = None
         for one in likely[:left]:
