@@ -13,6 +13,7 @@ from memorycore.cli.write import FromFile, Json, MemoryId, Words, option
 if TYPE_CHECKING:
     from memorycore.answers import Recalled
     from memorycore.core import MemoryCore
+    from memorycore.settings import Settings
 
 EXIT_BY_LEVEL = {"ok": 0, "degraded": 1, "needs_you": 2}
 
@@ -196,7 +197,7 @@ def export(
 
     shell = Shell(as_json=json)
     count = 0
-    with shell.core() as core, written_lines(file) as write:
+    with _writable(shell.settings) as settings, shell.core(settings=settings) as core, written_lines(file) as write:
         known = core.status()
         expected = known["memories"] + known["usage"]["binned"]
         for line in core.export():
@@ -205,6 +206,27 @@ def export(
         if count < expected:  # a file that lacks something must not take the place of a whole one
             raise StoreError(path=str(core.db.path), why="export_short", count=count, expected=expected)
     shell.err.print(shell.word("say.exported", count=count, file=file))
+
+
+@contextmanager
+def _writable(settings: "Settings") -> Generator["Settings", None, None]:
+    """The settings, with a copy of the database in the place of one that nobody may write, such as a backup medium.
+
+    No memory files stand beside the copy: what they hold is in the database, and they may be newer or older than it.
+    """
+    import os
+    import shutil
+    import tempfile
+    from dataclasses import replace
+    from pathlib import Path
+
+    if os.access(settings.data_dir, os.W_OK) or not settings.data_dir.exists():
+        yield settings
+        return
+    with tempfile.TemporaryDirectory(prefix="memorycore-") as folder:
+        for one in settings.data_dir.glob("memorycore.db*"):
+            shutil.copyfile(one, Path(folder) / one.name)
+        yield replace(settings, data_dir=Path(folder), hot_dir=Path(folder) / "memories")
 
 
 @contextmanager

@@ -62,15 +62,19 @@ class Shell:
         return chosen if self.as_json else showable(chosen)
 
     @contextmanager
-    def core(self, *, with_model: bool = False) -> Generator["MemoryCore", None, None]:
-        """The core for one command; closed at its end. ``with_model``: wait until the model is there, or is not coming.
+    def core(
+        self, *, with_model: bool = False, settings: "Settings | None" = None
+    ) -> Generator["MemoryCore", None, None]:
+        """The core for one command; closed at its end.
+
+        ``with_model``: wait until the model is there, or is not coming. ``settings``: in the place of this shell's own.
 
         Raises:
             MemoryCoreError: Settings, directories or database cannot be used.
         """
         from memorycore.core import MemoryCore
 
-        core = MemoryCore.open(self.settings.core_options(), long_lived=False)
+        core = MemoryCore.open((settings or self.settings).core_options(), long_lived=False)
         try:
             if with_model:
                 core.embedding.wait_ready(MODEL_WAIT_S)

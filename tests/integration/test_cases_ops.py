@@ -2,6 +2,7 @@
 
 import base64
 import json
+import os
 import sys
 from datetime import timedelta
 from pathlib import Path
@@ -28,6 +29,21 @@ def test_il_215_a_log_that_cannot_be_made_is_one_clear_message(mc: CommandLine) 
     assert str(mc.data) in ran.answer["message"]
     log.rmdir()
     assert mc("store", "The parcel weighs 4 kg").code == 0
+
+
+def test_il_222_an_export_from_a_copy_that_nobody_may_write_leaves_it_as_it_is(mc: CommandLine) -> None:
+    mc("store", "The parcel weighs 4 kg")
+    mc("store", "Never push to main")
+    before = {path.name: path.read_bytes() for path in mc.data.iterdir() if path.is_file()}
+    mc.data.chmod(0o555)
+    try:
+        if os.access(mc.data, os.W_OK):
+            pytest.skip("whoever runs this may write everywhere")
+        exported = mc("export").answers
+    finally:
+        mc.data.chmod(0o755)
+    assert sorted(one["content"] for one in exported) == ["Never push to main", "The parcel weighs 4 kg"]
+    assert {path.name: path.read_bytes() for path in mc.data.iterdir() if path.is_file()} == before
 
 
 def test_il_225_one_line_cut_in_half_keeps_no_other_line_out(mc: CommandLine) -> None:
