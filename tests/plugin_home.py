@@ -21,7 +21,7 @@ PATIENT_S = 20.0
 
 
 @dataclass
-class PluginHome:
+class HostHome:
     """``daemon``: the user's home with the daemon of its memory; the home of Hermes lies in it."""
 
     daemon: DaemonHome
@@ -34,6 +34,17 @@ class PluginHome:
     def memory_file(self) -> Path:
         return self.path / "memories" / "MEMORY.md"
 
+    def ask(self, route: str, **arguments: Any) -> dict[str, Any]:
+        """What the daemon answers."""
+        here = self.daemon.leader_of_now()
+        bearer = {"Authorization": f"Bearer {here.token}"}
+        response = httpx.post(f"{here.url}/v1/{route}", json=arguments, headers=bearer, timeout=30)
+        assert response.status_code == 200, response.text
+        return response.json()
+
+
+@dataclass
+class PluginHome(HostHome):
     @property
     def folder(self) -> Path:
         return self.path / "plugins" / PLUGIN.name
@@ -44,14 +55,6 @@ class PluginHome:
         runtime = {"python": python, "env": self.daemon.environment()}
         (self.folder / "runtime.json").write_text(json.dumps(runtime), encoding="utf-8")
         self.memory_file.parent.mkdir(exist_ok=True)
-
-    def ask(self, route: str, **arguments: Any) -> dict[str, Any]:
-        """What the daemon answers."""
-        here = self.daemon.leader_of_now()
-        bearer = {"Authorization": f"Bearer {here.token}"}
-        response = httpx.post(f"{here.url}/v1/{route}", json=arguments, headers=bearer, timeout=30)
-        assert response.status_code == 200, response.text
-        return response.json()
 
     def rows(self, target: str = "memory") -> list[dict[str, Any]]:
         """Every entry of a file as the daemon knows it."""

@@ -37,20 +37,25 @@ class MemoryProvider(abc.ABC):
     def get_tool_schemas(self) -> list[dict[str, Any]]: ...
 
 
-def load(folder: Path) -> Any:
-    """A provider of the plugin in ``folder``, as Hermes gets it: loaded as a package, built by ``register``."""
-    stand_in = ModuleType("agent.memory_provider")
-    vars(stand_in)["MemoryProvider"] = MemoryProvider
-    sys.modules.update({"agent": ModuleType("agent"), "agent.memory_provider": stand_in})
+def module_of(file: Path) -> Any:
+    """A file of a plugin, loaded anew under a name of its own."""
     name = f"plugin_under_test_{next(_numbers)}"
-    spec = importlib.util.spec_from_file_location(
-        name, folder / "__init__.py", submodule_search_locations=[str(folder)]
-    )
+    siblings = [str(file.parent)] if file.name == "__init__.py" else None
+    spec = importlib.util.spec_from_file_location(name, file, submodule_search_locations=siblings)
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
     spec.loader.exec_module(module)
+    return module
+
+
+def load(folder: Path) -> Any:
+    """A provider of the plugin in ``folder``, as Hermes gets it: loaded as a package, built by ``register``."""
+    stand_in = ModuleType("agent.memory_provider")
+    vars(stand_in)["MemoryProvider"] = MemoryProvider
+    sys.modules.update({"agent": ModuleType("agent"), "agent.memory_provider": stand_in})
+    module = module_of(folder / "__init__.py")
     registered: list[Any] = []
     context = ModuleType("context")
     vars(context)["register_memory_provider"] = registered.append

@@ -14,8 +14,9 @@ import httpx
 import pytest
 import yaml
 
-from tests.daemons import DaemonHome, daemon_home
+from tests.daemons import daemon_home
 from tests.hermes.model import CONTEXT, NAME, Model
+from tests.plugin_home import HostHome
 
 PYTHON = os.environ.get("MEMORYCORE_TEST_HERMES_PYTHON", "")
 """The interpreter of an environment with hermes-agent."""
@@ -43,19 +44,7 @@ class Hermes:
 
 
 @dataclass
-class HermesHome:
-    """``daemon``: the user's home with the daemon of its memory; the Hermes home lies in it."""
-
-    daemon: DaemonHome
-
-    @property
-    def path(self) -> Path:
-        return self.daemon.home / ".hermes"
-
-    @property
-    def memory_file(self) -> Path:
-        return self.path / "memories" / "MEMORY.md"
-
+class HermesHome(HostHome):
     @property
     def runtime_file(self) -> Path:
         return self.path / "plugins" / PLUGIN / "runtime.json"
@@ -84,14 +73,6 @@ class HermesHome:
         (folder / "memories").mkdir(parents=True)
         self.memorycore("hermes", "install", "--profile", name, MEMORYCORE_DATA_DIR=str(self.daemon.data))
         return folder
-
-    def ask(self, route: str, **arguments: Any) -> dict[str, Any]:
-        """What the daemon answers."""
-        here = self.daemon.leader_of_now()
-        bearer = {"Authorization": f"Bearer {here.token}"}
-        response = httpx.post(f"{here.url}/v1/{route}", json=arguments, headers=bearer, timeout=30)
-        assert response.status_code == 200, response.text
-        return response.json()
 
     def rows(self) -> list[dict[str, Any]]:
         """Every entry of both files as the daemon knows it."""

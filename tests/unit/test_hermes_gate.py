@@ -1,6 +1,5 @@
 """The gate before Hermes' memory tool, without Hermes: what it looks at, what it says, and that it never waits."""
 
-import importlib.util
 import json
 import socket
 import sys
@@ -9,6 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+from tests.plugin_host import module_of
 
 FOLDER = Path(__file__).parents[2] / "hermes-plugin" / "memorycore-gate"
 KEY = "ghp_" + "a1B2c3D4" * 5
@@ -19,13 +20,7 @@ SOON_S = 1.0
 
 @pytest.fixture(scope="module")
 def plugin() -> Any:
-    spec = importlib.util.spec_from_file_location("memorycore_gate", FOLDER / "__init__.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
+    return module_of(FOLDER / "__init__.py")
 
 
 @pytest.fixture

@@ -1,26 +1,20 @@
 """What the plugin of Hermes counts while nobody answers is neither lost nor counted twice."""
 
-import importlib.util
 import os
-import sys
 import threading
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 
+from tests.plugin_host import module_of
+
 FILE = Path(__file__).parents[2] / "hermes-plugin" / "memorycore-prefetch" / "tally.py"
 
 
 @pytest.fixture(scope="module")
 def tally() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("tally_under_test", FILE)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
+    return module_of(FILE)
 
 
 def test_several_that_write_at_once_lose_none_of_each_other(tally: ModuleType, tmp_path: Path) -> None:
