@@ -7,7 +7,7 @@ from typing import Any, cast
 from memorycore.domain.memory import Target
 from memorycore.embed import EmbedChoice
 from memorycore.hot.tier import FILE_NAMES, HotTier
-from memorycore.options import BUNDLED_MODELS, CoreOptions
+from memorycore.options import BUNDLED_MODELS, CoreOptions, FileLimits
 from memorycore.store import Database, intents
 
 
@@ -29,10 +29,11 @@ def embed_choice(options: CoreOptions) -> EmbedChoice:
     )
 
 
-def _ceiling(options: CoreOptions, target: Target) -> int:
-    """Up to how many code points we fill a file: without the budget nothing ever leaves, so all of it is used."""
-    limit = options.hot_limits[target].chars
-    return min(limit, options.thresholds[target].hard) if options.budget.enabled else limit
+def within(tier: HotTier, limits: FileLimits, *, governs: bool) -> HotTier:
+    """The file with these limits. Where nothing governs it nothing ever leaves, so all of it may be filled."""
+    limit, marks = limits.hot_limits[tier.target], limits.thresholds[tier.target]
+    ceiling = min(limit.chars, marks.hard) if governs else limit.chars
+    return replace(tier, limit=limit.chars, limit_from=limit.where_from, ceiling=ceiling, marks=marks)
 
 
 def open_tier(db: Database, options: CoreOptions, target: Target, now: datetime) -> HotTier:
@@ -43,7 +44,8 @@ def open_tier(db: Database, options: CoreOptions, target: Target, now: datetime)
         target=target,
         path=options.hot_dir / FILE_NAMES[target],
         limit=options.hot_limits[target].chars,
-        ceiling=_ceiling(options, target),
+        ceiling=options.hot_limits[target].chars,
+        marks=options.thresholds[target],
         snapshots=options.data_dir / "snapshots",
         resident=timedelta(days=options.resident_days),
         lock_timeout_s=options.lock_timeout_s,
@@ -53,4 +55,6 @@ def open_tier(db: Database, options: CoreOptions, target: Target, now: datetime)
     if known is None:
         with db.write() as c:
             known = intents.tier_row(c, options.namespace, tier.directory, target, now)
-    return replace(tier, id=known.id, snapshots=tier.snapshots / f"{options.namespace}-{known.id}")
+    limits = FileLimits(hot_limits=options.hot_limits, thresholds=options.thresholds)
+    tier = replace(tier, id=known.id, snapshots=tier.snapshots / f"{options.namespace}-{known.id}")
+    return within(tier, limits, governs=options.budget.enabled)

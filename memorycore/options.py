@@ -3,7 +3,7 @@
 ``settings.Settings.core_options`` makes it; tests make it by hand. Nothing here reads the environment.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, timedelta, tzinfo
 from pathlib import Path
@@ -99,6 +99,25 @@ class RemoteOptions:
     timeout_s: float = 10.0
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileLimits:
+    """What each hot file may hold, and its marks."""
+
+    hot_limits: Mapping[Target, HotLimit]
+    thresholds: Mapping[Target, Thresholds]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LimitsSource:
+    """Where the limits come from when they are a host's, which may change them while we run.
+
+    ``read`` is asked when ``file`` changed; None: it says nothing that can be used, and what was known holds on.
+    """
+
+    file: Path
+    read: Callable[[], FileLimits | None]
+
+
 def default_limits() -> dict[Target, HotLimit]:
     limit = HotLimit(chars=DEFAULT_HOT_LIMIT, where_from="default")
     return {"memory": limit, "user": limit}
@@ -180,7 +199,10 @@ class MaintenanceOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CoreOptions:
-    """Everything that ``MemoryCore.open`` is told. Both directories are absolute; they need not exist yet."""
+    """Everything that ``MemoryCore.open`` is told. Both directories are absolute; they need not exist yet.
+
+    ``hot_limits`` and ``thresholds`` are those of the start; with a ``limits_source`` they may become others.
+    """
 
     hot_dir: Path
     data_dir: Path
@@ -188,6 +210,7 @@ class CoreOptions:
     hermes_home: Path | None = None
     hot_limits: Mapping[Target, HotLimit] = field(default_factory=default_limits)
     thresholds: Mapping[Target, Thresholds] = field(default_factory=default_thresholds)
+    limits_source: LimitsSource | None = field(default=None, repr=False, compare=False)
     remote: RemoteOptions | None = None
     embed: EmbedOptions = EmbedOptions()
     llm: LlmOptions = LlmOptions()

@@ -185,10 +185,9 @@ def _counts(view: View) -> tuple[int, int, int, int]:
 
 
 def _hot_usage(view: View, tier: HotTier, held_back: int) -> answers.HotUsage:
-    limit = view.options.hot_limits[tier.target]
-    marks = view.options.thresholds[tier.target]
+    marks = tier.marks
     answer: answers.HotUsage = {
-        "target": tier.target, "path": str(tier.path), "chars": 0, "limit": limit.chars, "limit_from": limit.where_from,
+        "target": tier.target, "path": str(tier.path), "chars": 0, "limit": tier.limit, "limit_from": tier.limit_from,
         "percent": 0, "entries": 0, "waiting": held_back, "soft": marks.soft, "hard": marks.hard, "aim": marks.aim,
     }  # fmt: skip
     try:
@@ -197,9 +196,9 @@ def _hot_usage(view: View, tier: HotTier, held_back: int) -> answers.HotUsage:
         answer["problem"] = messages.error_text(error, view.options.language)
         return answer
     answer["chars"] = size(document.entries)
-    answer["percent"] = 100 * answer["chars"] // limit.chars
+    answer["percent"] = 100 * answer["chars"] // tier.limit
     answer["entries"] = len(document.entries)
-    if document.entries and not host_takes_edits(document, limit=limit.chars):
+    if document.entries and not host_takes_edits(document, limit=tier.limit):
         answer["problem"] = messages.text("note.host_refuses_edits", view.options.language, path=str(tier.path))
     return answer
 

@@ -66,7 +66,7 @@ def _dormant(rooms: Rooms, tier: HotTier) -> list[Memory]:
     """Rules that activity calls unused and nobody has an opinion about, the lightest first."""
     now, options = rooms.clock(), rooms.options
     texts = tier.document().entries
-    if not options.activity_log or size(texts) <= options.thresholds[tier.target].aim:
+    if not options.activity_log or size(texts) <= tier.marks.aim:
         return []
     with rooms.db.read() as c:
         entries = entries_of(c, tier, texts, options, now)

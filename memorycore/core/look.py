@@ -66,7 +66,7 @@ def audit(rooms: Rooms, target: Target | None) -> answers.Audited:
 
 def _audit(rooms: Rooms, tier: HotTier) -> answers.AuditTarget:
     rules = audits.AuditRules(
-        marks=rooms.options.thresholds[tier.target],
+        marks=tier.marks,
         budget=rooms.options.budget,
         language=rooms.options.language,
         timezone=rooms.options.timezone,

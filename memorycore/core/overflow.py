@@ -59,6 +59,7 @@ def tend(rooms: Rooms, *, at_end: bool = False, headroom: int = 0) -> None:
     mark only that leaves which was for a session. Nothing waits for it.
     ``headroom``: code points that somebody else is about to put into a file above its soft mark; that much leaves.
     """
+    rooms.limits.follow()
     now_s = time.monotonic()
     is_due = at_end or now_s - rooms.tended_at >= TEND_EVERY_S
     if not is_due and not any(_is_refused_next(rooms, tier) for tier in rooms.tiers.values()):
@@ -137,7 +138,7 @@ def ground_of(rooms: Rooms, tier: HotTier, coming: Sequence[Memory] = ()) -> Gro
     return Ground(
         now=now,
         limit=tier.limit,
-        marks=options.thresholds[tier.target],
+        marks=tier.marks,
         budget=options.budget,
         state_ttl_days=options.state_ttl_days,
         needed=sum(len(memory.content) + len(DELIMITER) for memory in coming),

@@ -13,6 +13,7 @@ from uuid6 import uuid7
 
 from memorycore import intake
 from memorycore.background import Background
+from memorycore.core.limits import Limits
 from memorycore.core.remote import open_remote
 from memorycore.domain.memory import TARGETS, Draft, Memory, Target
 from memorycore.domain.text import sanitise
@@ -89,15 +90,14 @@ class Rooms:
         self.embedding = embedding or EmbeddingService(embed_choice(options))
         self.index = LivingIndex(self.db, self.embedding, namespaces=self.namespaces) if long_lived else None
         self.tiers: dict[Target, HotTier] = {target: open_tier(self.db, options, target, clock()) for target in TARGETS}
+        self.limits = Limits(options, self.tiers, long_lived=long_lived)
         self.admission = intake.Admission(
             db=self.db,
             embedding=self.embedding,
             tiers=self.tiers,
             namespace=options.namespace,
             scout=Scout(self.db, self.index),
-            importance_room={
-                target: int(options.importance_share * options.thresholds[target].rule_budget) for target in TARGETS
-            },
+            importance_share=options.importance_share,
             gates=options.gates,
             asks_model=options.llm.active,
             make_room=partial(make_room, self),
@@ -172,6 +172,7 @@ class Rooms:
 
         A file that cannot be read is a problem, not an end.
         """
+        self.limits.follow()
         changed = 0
         for target, tier in self.tiers.items():
             try:
@@ -192,6 +193,8 @@ class Rooms:
         if self.background is None or not self.background.runs:
             self.touch()
             return
+        if self.limits.may_differ():
+            self._look_due.set()
         for target, tier in self.tiers.items():
             with suppress(HotFileError):
                 seen = tier.look().sha256

@@ -72,7 +72,7 @@ def _long_ones(rooms: Rooms, tier: HotTier) -> list[Entry]:
     """Entries that may be asked about, those first that were idle longest."""
     now, budget = rooms.clock(), rooms.options.budget
     texts = tier.document().entries
-    if size(texts) <= rooms.options.thresholds[tier.target].aim or rooms.session_runs():
+    if size(texts) <= tier.marks.aim or rooms.session_runs():
         return []
     with rooms.db.read() as c:
         entries = {

@@ -11,6 +11,7 @@ from memorycore.domain.terms import DEFAULT_HOT_LIMIT, HotLimit, Target
 
 LIMIT_KEYS: dict[Target, str] = {"memory": "memory_char_limit", "user": "user_char_limit"}
 HERMES_LIMITS: dict[Target, int] = {"memory": 2200, "user": 1375}
+CONFIG = "config.yaml"
 MAX_CONFIG_BYTES = 1024 * 1024
 
 
@@ -31,7 +32,7 @@ def home_around(hot_dir: Path, known: tuple[Path, ...]) -> Path | None:
     owner = hot_dir.parent
     homes = {_real(path) for path in known if path.is_dir()}
     if hot_dir.name == "memories" and (
-        _real(owner) in homes or (owner / "config.yaml").is_file() or _real(owner.parent.parent) in homes
+        _real(owner) in homes or (owner / CONFIG).is_file() or _real(owner.parent.parent) in homes
     ):
         return owner
     return next((folder for folder in hot_dir.parents if _real(folder) in homes), None)
@@ -45,7 +46,7 @@ def hot_limit(home: Path | None, target: Target) -> HotLimit:
     if home is None:
         return HotLimit(chars=DEFAULT_HOT_LIMIT, where_from="default")
     try:
-        memory = read_memory_section(home / "config.yaml")
+        memory = read_memory_section(home / CONFIG)
     except (OSError, ValueError):
         return HotLimit(chars=HERMES_LIMITS[target], where_from="hermes_unreadable")
     value = memory.get(LIMIT_KEYS[target])

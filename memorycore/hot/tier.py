@@ -22,6 +22,7 @@ from memorycore.hot.atomic import why_not_writable
 from memorycore.hot.document import DELIMITER, Document, size
 from memorycore.hot.files import Contents, Edited
 from memorycore.hot.sidecar import EntryMeta
+from memorycore.options import LimitFrom, Thresholds
 
 STAMP_TIMEOUT_S = 0.05
 SETTLED_AFTER_S = 0.05
@@ -92,7 +93,7 @@ class HotTier:
     """A hot file and the rules for it.
 
     ``id`` is its row in the store; ``limit`` counts code points, and up to ``ceiling`` of them may be filled by us.
-    What a host has filled above that stays, and may become shorter.
+    What a host has filled above that stays, and may become shorter. ``limit_from`` says who set the limit.
     """
 
     id: int
@@ -102,6 +103,8 @@ class HotTier:
     limit: int
     ceiling: int
     snapshots: Path
+    marks: Thresholds
+    limit_from: LimitFrom = "default"
     resident: timedelta = field(default=timedelta(days=7))
     lock_timeout_s: float = files.LOCK_TIMEOUT_S
 

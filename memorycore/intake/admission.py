@@ -65,7 +65,7 @@ class Admission:
     tiers: Mapping[Target, HotTier]
     namespace: str
     scout: Scout
-    importance_room: Mapping[Target, int]
+    importance_share: float
     gates: GateOptions
     asks_model: bool
     make_room: MakeRoom
@@ -183,7 +183,7 @@ class Admission:
         return Bench(
             tiers=self.tiers,
             scouted=scouted,
-            importance_room=self.importance_room,
+            importance_share=self.importance_share,
             quota=self.gates.quota,
             asks_model=self.asks_model,
             fingerprint=fingerprint,

@@ -32,13 +32,13 @@ BY_IMPORTANCE = ("importance",)
 class Bench:
     """What recording works with.
 
-    ``importance_room``: code points that importance alone may protect, by file. ``asks_model``: pairs that the rules
-    leave open wait for a language model.
+    ``importance_share``: of a file's rule budget, what importance alone may protect. ``asks_model``: pairs that the
+    rules leave open wait for a language model.
     """
 
     tiers: Mapping[Target, HotTier]
     scouted: Scouted
-    importance_room: Mapping[Target, int]
+    importance_share: float
     quota: int
     asks_model: bool = False
     fingerprint: int | None = None
@@ -454,7 +454,7 @@ def within_share(c: apsw.Connection, candidate: Candidate, bench: Bench) -> tupl
     where = {"namespace": tier.namespace, "hot_tier": tier.id, "protected": json.dumps(BY_IMPORTANCE)}
     texts, chars = only_row(c, "protected_alike", where)
     held = chars + texts * len(DELIMITER)
-    if held + len(memory.content) <= bench.importance_room[memory.target]:
+    if held + len(memory.content) <= int(bench.importance_share * tier.marks.rule_budget):
         return candidate, ()
     freed = replace(candidate, memory=replace(memory, protected=()))
     return freed, (Reason(code="importance_share_full"),)

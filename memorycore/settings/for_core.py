@@ -1,15 +1,20 @@
 """What the core is told: the settings, checked against each other, as the plain values of ``options``."""
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
+from memorycore.domain.terms import TARGETS
 from memorycore.errors import NotAvailable, SettingsError
+from memorycore.hosts import hermes
 from memorycore.options import (
     BUNDLED_MODELS,
     BudgetOptions,
     CoreOptions,
     EmbedOptions,
+    FileLimits,
     GateOptions,
     HotLimit,
+    LimitsSource,
     LlmOptions,
     MaintenanceOptions,
     RemoteOptions,
@@ -17,6 +22,7 @@ from memorycore.options import (
     thresholds_of,
 )
 from memorycore.outbound import read_address
+from memorycore.settings.declared import Origin
 from memorycore.settings.rhythm import paces_and_times
 
 if TYPE_CHECKING:
@@ -40,16 +46,15 @@ def core_options(settings: "Settings") -> CoreOptions:
             why="not_built",
             instead="MEMORYCORE_COLD_BACKEND=local",
         )
-    limits: dict[Target, int] = {"memory": settings.char_limit_memory, "user": settings.char_limit_user}
+    limits = _limits(settings)
     return CoreOptions(
         hot_dir=settings.hot_dir,
         data_dir=settings.data_dir,
         namespace=settings.namespace,
         hermes_home=settings.hermes_home,
-        hot_limits={
-            name: HotLimit(chars=chars, where_from=settings.limit_from(name)) for name, chars in limits.items()
-        },
-        thresholds={name: _thresholds(settings, chars) for name, chars in limits.items()},
+        hot_limits=limits.hot_limits,
+        thresholds=limits.thresholds,
+        limits_source=_limits_source(settings),
         remote=_remote(settings),
         embed=_embed(settings),
         llm=LlmOptions(
@@ -75,6 +80,36 @@ def core_options(settings: "Settings") -> CoreOptions:
         timezone=settings.zone(),
         language=settings.language,
     )
+
+
+def _limits(settings: "Settings") -> FileLimits:
+    chars: dict[Target, int] = {"memory": settings.char_limit_memory, "user": settings.char_limit_user}
+    return FileLimits(
+        hot_limits={name: HotLimit(chars=most, where_from=settings.limit_from(name)) for name, most in chars.items()},
+        thresholds={name: _thresholds(settings, most) for name, most in chars.items()},
+    )
+
+
+def _limits_source(settings: "Settings") -> LimitsSource | None:
+    """Where to look for other limits later; nowhere when both were set by us, or no Hermes is around."""
+    theirs: list[Target] = [name for name in TARGETS if settings.limit_from(name).startswith("hermes")]
+    home = hermes.home_around(settings.hot_dir, (settings.hermes_home,)) if settings.hermes_home else None
+    if not theirs or home is None:
+        return None
+
+    def read() -> FileLimits | None:
+        """The limits as they are now; None when the config is broken, or while somebody writes it."""
+        found = {f"char_limit_{name}": hermes.hot_limit(home, name) for name in theirs}
+        if any(one.where_from == "hermes_unreadable" for one in found.values()):
+            return None
+        origins = {key: Origin("hermes", one.where_from) for key, one in found.items()}
+        chars: dict[str, Any] = {key: one.chars for key, one in found.items()}
+        try:
+            return _limits(replace(settings, **chars, origins={**settings.origins, **origins}))
+        except SettingsError:  # marks in characters that would not go with it; the next start says so
+            return None
+
+    return LimitsSource(file=home / hermes.CONFIG, read=read)
 
 
 def _remote(settings: "Settings") -> RemoteOptions | None:

@@ -53,5 +53,6 @@ class Desks:
                 namespace=namespace,
                 hot_dir=core.options.data_dir / FOLDER / namespace,
                 hermes_home=None,
+                limits_source=None,
             )
             return MemoryCore.beside(core, options)
