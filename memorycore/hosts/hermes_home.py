@@ -8,15 +8,16 @@ import hashlib
 import json
 import shutil
 from collections.abc import Generator, Iterable, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, cast
 
-from memorycore.errors import Conflict, InvalidInput, NotAvailable, Unwritable
+from memorycore.errors import InvalidInput, NotAvailable
 from memorycore.hosts import hermes_config, hermes_enabled
+from memorycore.hosts.changes import Change, all_or_nothing, refusals, write
 from memorycore.hosts.clients import Entry
 from memorycore.hosts.hermes_config import KEY, SECTION, SERVER, SERVERS, Place
 from memorycore.hot import atomic
@@ -28,19 +29,6 @@ RUNTIME, RECORD = "runtime.json", "installed.json"
 SIDECARS = ("MEMORY.meta.json", "USER.meta.json")
 WAYS_IN = frozenset({"command", "args", "env", "url", "headers", "transport"})  # how Hermes reaches the server
 CARRIED = frozenset({".py", ".yaml", ".md", ".toml"})
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Change:
-    """One file: its bytes before and after; None where there is none."""
-
-    path: Path
-    before: bytes | None
-    after: bytes | None
-
-    @property
-    def is_none(self) -> bool:
-        return self.before == self.after
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -274,21 +262,22 @@ def read_record(home: Path) -> dict[str, Any] | None:
 def install(planned: Plan) -> None:
     """Do it: the plugin first, so that a Hermes that starts meanwhile finds what its ``config.yaml`` names.
 
+    What is refused half-way is taken back.
+
     Raises:
         Conflict: Somebody changed ``config.yaml`` since the plan was made.
         Unwritable: The system refuses.
     """
     if not planned.config.is_none and (refused := atomic.why_not_writable(planned.config.path)):
         raise refused
-    with _refusals(planned.home):
-        for one in planned.plugin:
-            if not one.is_none:
-                _write(one)
-        if planned.backup is not None and planned.config.before is not None and not planned.config.is_none:
-            mode = planned.config.path.stat().st_mode & 0o7777
-            atomic.replace(planned.backup, planned.config.before, new_mode=mode)
-        if not planned.config.is_none:
-            _write(planned.config)
+    steps = list(planned.plugin)
+    if planned.backup is not None and not planned.config.is_none:
+        mode = planned.config.path.stat().st_mode & 0o7777
+        steps.append(Change(path=planned.backup, before=None, after=planned.config.before, new_mode=mode))
+    steps = [one for one in (*steps, planned.config) if not one.is_none]
+    with refusals(planned.home), all_or_nothing(planned.home, steps):
+        for one in steps:
+            write(one)
         if not has_its_gate(planned.record):
             _clear(planned.home / "plugins" / GATE)
 
@@ -408,9 +397,9 @@ def uninstall(planned: Plan) -> None:
         Conflict: Somebody changed ``config.yaml`` since the plan was made.
         Unwritable: The system refuses.
     """
-    with _refusals(planned.home):
+    with refusals(planned.home):
         if not planned.config.is_none:
-            _write(planned.config)
+            write(planned.config)
         if planned.exact and planned.backup is not None:
             planned.backup.unlink(missing_ok=True)
         target = planned.home / "plugins" / PLUGIN
@@ -418,7 +407,7 @@ def uninstall(planned: Plan) -> None:
             target.unlink()
         elif target.exists():
             for one in planned.plugin:
-                _write(one)
+                write(one)
             _clear(target)
         _clear(target.with_name(GATE))
         if planned.record is not None and planned.record.get("made_plugins"):
@@ -434,7 +423,7 @@ def clear_sidecars(home: Path, record: Mapping[str, Any] | None) -> list[Path]:
     """
     kept: Mapping[str, str] = (record or {}).get("sidecars") or {}
     gone: list[Path] = []
-    with _refusals(home):
+    with refusals(home):
         for name in SIDECARS:
             path = home / "memories" / name
             old = base64.b64decode(kept[name]) if name in kept else None
@@ -447,25 +436,6 @@ def clear_sidecars(home: Path, record: Mapping[str, Any] | None) -> list[Path]:
                 path.unlink()
                 gone.append(path)
     return gone
-
-
-def _write(one: Change) -> None:
-    if one.after is None:
-        one.path.unlink(missing_ok=True)
-        return
-    one.path.parent.mkdir(parents=True, exist_ok=True)
-    if not atomic.replace(one.path, one.after, expected=one.before if one.before is not None else b""):
-        raise Conflict(path=str(one.path))
-
-
-@contextmanager
-def _refusals(home: Path) -> Generator[None]:
-    """What the system refuses, in our own words."""
-    try:
-        yield
-    except OSError as error:
-        path = error.filename or home
-        raise Unwritable(path=str(path), why=error.strerror or str(error), mode="-") from error
 
 
 def _carried(folder: Path) -> Iterable[Path]:

@@ -3,11 +3,15 @@
 import hashlib
 import json
 import sys
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 import yaml
 
+from memorycore.errors import Conflict
+from memorycore.hosts import hermes_home
+from memorycore.hosts.clients import Entry
 from memorycore.hot.atomic import locked
 from tests.command_line import CommandLine
 
@@ -334,6 +338,34 @@ def test_nothing_is_written_beside_a_config_that_cannot_be_written(mc: CommandLi
     before = everything(home)
     assert mc("hermes", "install", "--json").answer["code"] == "unwritable"
     assert everything(home) == before
+
+
+def test_an_installation_that_is_refused_half_way_leaves_every_byte_as_it_was(mc: CommandLine) -> None:
+    resource = pytest.importorskip("resource", reason="limits the size of files")
+    home = a_home(mc, CONFIG + "# " + "x" * 200_000 + "\n")
+    (home / "plugins" / "another").mkdir(parents=True)
+    before, most = everything(home), resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, most[1]))
+    try:
+        refused = mc("hermes", "install", "--gate", "--json")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, most)
+    assert (refused.code, refused.answer["code"]) == (6, "unwritable")
+    assert everything(home) == before
+
+
+def test_what_an_earlier_installation_had_stays_when_a_later_one_is_refused(mc: CommandLine) -> None:
+    home = a_home(mc)
+    mc("hermes", "install", "--gate")
+    code = plugin_of(home) / "client.py"
+    code.write_text("# mine\n", encoding="utf-8")
+    before, config = everything(home), home / "config.yaml"
+    entry = Entry(command="/opt/newer/python", args=("-m", "memorycore.server"), env={})
+    planned = hermes_home.plan_install(home, hermes_home.source(), entry, version="2", now=datetime.now(UTC))
+    config.write_text(CONFIG, encoding="utf-8")
+    with pytest.raises(Conflict):
+        hermes_home.install(planned)
+    assert everything(home) == {**before, "config.yaml": CONFIG.encode()}
 
 
 def test_the_provider_that_was_there_is_named_and_comes_back(mc: CommandLine) -> None:
