@@ -219,9 +219,13 @@ def _check_lock(path: Path) -> Iterator[Finding]:
 
 def check_hot_folder(settings: "Settings", env: Mapping[str, str]) -> Iterator[Finding]:
     """Copies and leftovers beside the files, and a second folder with memory files that somebody may be reading."""
+    from memorycore.cli.hermes import in_use_instead
+
     folder = settings.hot_dir
     if beside := {found for pattern in SIDE_FILES for found in folder.glob(pattern)}:
         yield Finding(level="pass", code="side_files", facts={"path": folder, "count": len(beside)})
+    if profile := in_use_instead(settings):
+        yield Finding(level="warn", code="other_profile", facts={"path": folder, "name": profile})
     for other in other_homes(settings, env):
         yield Finding(level="warn", code="second_home", facts={"path": folder, "other": other})
 

@@ -170,6 +170,21 @@ def home_of(profile: str | None, env: Mapping[str, str]) -> Path:
     return hermes_home.find_home(hermes.standard_home(user, env), named, profile)
 
 
+def work_for(profile: str) -> None:
+    """Let this command look where Hermes' provider looks in this profile, with what it was told at installation."""
+    told = environment(home_of(profile, os.environ), os.environ)
+    os.environ.pop("MEMORY_DIR", None)
+    os.environ.update(told)
+
+
+def in_use_instead(settings: "Settings") -> str:
+    """The profile that Hermes uses now in the place of the home whose files these are; empty when it is this one."""
+    from memorycore.hosts import hermes_home
+
+    home = settings.hermes_home
+    return hermes_home.active_profile(home) if home and settings.hot_dir == home / "memories" else ""
+
+
 def environment(home: Path, env: Mapping[str, str]) -> dict[str, str]:
     """What our programs are told that work for this home: our own variables as they are, and this home's files.
 

@@ -135,12 +135,14 @@ def status(*, json: Json = False) -> None:
     with shell.core(with_model=True) as core:
         answer = core.status()
     from memorycore.cli import shown_daemon, shown_status
+    from memorycore.cli.hermes import in_use_instead
 
     daemon = shown_daemon.glance(shell.settings.data_dir)
+    other = in_use_instead(shell.settings)
     if json:
-        shell.emit({**answer, "daemon": daemon})
+        shell.emit({**answer, "daemon": daemon, **({"other_profile": other} if other else {})})
     else:
-        shown_status.status(shell, answer, daemon)
+        shown_status.status(shell, answer, daemon, other_profile=other)
     raise typer.Exit(EXIT_BY_LEVEL[answer["level"]])
 
 

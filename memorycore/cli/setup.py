@@ -22,10 +22,20 @@ def _show_version(asked: bool) -> None:  # noqa: FBT001 typer hands the flag ove
 
 
 def memorycore(
+    context: typer.Context,
     *,
+    profile: Annotated[str | None, option("--profile", "NAME")] = None,
     version: Annotated[bool, typer.Option("--version", is_eager=True, callback=_show_version)] = False,
 ) -> None:
     del version  # answered before any command
+    if profile is None:
+        return
+    from memorycore.cli.hermes import work_for
+    from memorycore.errors import InvalidInput
+
+    if context.invoked_subcommand == "hermes":
+        raise InvalidInput(field="--profile", why="stands_after_hermes")
+    work_for(profile)
 
 
 def doctor(*, fix: Annotated[bool, typer.Option("--fix")] = False, json: Json = False) -> None:

@@ -23,10 +23,14 @@ DISPENSABLE = (
 )  # fmt: skip
 
 
-def status(shell: "Shell", answer: "Status", daemon: "Mapping[str, Any]") -> None:
-    """The verdict first. What would not fit on a screen is left out, the least needed first; ``--json`` has it."""
+def status(shell: "Shell", answer: "Status", daemon: "Mapping[str, Any]", *, other_profile: str = "") -> None:
+    """The verdict first. What would not fit on a screen is left out, the least needed first; ``--json`` has it.
+
+    ``other_profile``: the one that Hermes uses now, when this is the memory of its home.
+    """
     head = list(_head(shell, answer))
-    facts = {name: value for name, value in _facts(shell, answer, daemon).items() if value}
+    found = {**_facts(shell, answer, daemon), "profile": _profile(shell, other_profile)}
+    facts = {name: value for name, value in found.items() if value}
     for name in DISPENSABLE:
         if sum(_lines(shell, part) for part in (*head, _labelled(shell, facts))) <= MOST_LINES:
             break
@@ -103,6 +107,10 @@ def _facts(shell: "Shell", answer: "Status", daemon: "Mapping[str, Any]") -> "Ma
         "foreign": ", ".join(answer["foreign"]),
         "version": answer["version"],
     }
+
+
+def _profile(shell: "Shell", name: str) -> str:
+    return shell.word("usage.other_profile", name=name) if name else ""
 
 
 def _remote(shell: "Shell", cold: "ColdUsage") -> str:

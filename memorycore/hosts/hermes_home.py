@@ -65,19 +65,21 @@ def find_home(root: Path, named: Path | None, profile: str | None) -> Path:
     elif named is not None and own != named:
         home = named
     else:
-        active = _active(own)
-        home = own / "profiles" / active if active not in {"", "default"} else own
+        active = active_profile(own)
+        home = own / "profiles" / active if active else own
     if not home.is_dir():
         raise NotAvailable(what="Hermes", why="no_hermes_home", path=str(home))
     return home
 
 
-def _active(root: Path) -> str:
+def active_profile(root: Path) -> str:
+    """The profile that Hermes takes when nobody names one; empty for the home itself."""
     try:
         name = (root / "active_profile").read_text(encoding="utf-8").strip()
     except (OSError, UnicodeDecodeError):
         return ""
-    return name if Path(name).name == name and (root / "profiles" / name).is_dir() else ""
+    is_one = Path(name).name == name != "default" and (root / "profiles" / name).is_dir()
+    return name if is_one else ""
 
 
 def source(name: str = PLUGIN) -> Path:
