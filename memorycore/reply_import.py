@@ -122,7 +122,7 @@ def problem_of(problem: Problem, lang: Language) -> ImportProblem:
     facts = {**problem.facts, "path": str(problem.path)}
     error = problem.facts.get("error")
     if isinstance(error, MemoryCoreError):
-        facts["error"] = messages.error_text(error, lang)
+        facts["error"] = messages.error_text(error, lang, of_a_line=bool(problem.where))
     code = f"import.{problem.code}"
     told: ImportProblem = {
         "path": str(problem.path),

@@ -151,7 +151,7 @@ def reference(content: Mapping[str, Any]) -> str:
 
 def bad_answer(bad: Bad, shell: "Shell") -> dict[str, Any]:
     """What a script gets for a line that could not be used."""
-    sentence = messages.error_text(bad.error, shell.language)
+    sentence = messages.error_text(bad.error, shell.language, of_a_line=True)
     return {
         **FIELDS,
         "ref": bad.ref or None,

@@ -95,12 +95,12 @@ def _say(shell: Shell, result: Any) -> bool:
     from memorycore.cli import bulk, shown_judge
 
     if isinstance(result, bulk.Bad):
-        problem = messages.problem(result.error, shell.language)
+        message = messages.error_text(result.error, shell.language, of_a_line=True)
         named = {"ref": result.ref or None, "line": result.number}
         if shell.as_json:
-            shell.emit({**FIELDS, **named, "code": problem["code"], "message": problem["message"]})
+            shell.emit({**FIELDS, **named, "code": result.error.code, "message": message})
         else:
-            shell.err.print(shell.word("say.bad_line", line=result.number, message=problem["message"]), style="red")
+            shell.err.print(shell.word("say.bad_line", line=result.number, message=message), style="red")
         return False
     line, answer = cast("tuple[bulk.Line, Judgement]", result)
     content = cast("Mapping[str, Any]", line.content)

@@ -65,14 +65,15 @@ def reason(code: str, lang: Language, **facts: object) -> str:
     return f"{code}: {text(code, lang, **facts)}"
 
 
-def error_text(error: MemoryCoreError, lang: Language) -> str:
-    """What happened, whether the text is safe, what to do."""
+def error_text(error: MemoryCoreError, lang: Language, *, of_a_line: bool = False) -> str:
+    """What happened, whether the text is safe, what to do. ``of_a_line``: others of the same input may have come in."""
     words = catalogue(lang)
     facts = {name: _shown(fact) if name in _GIVEN else fact for name, fact in error.facts.items()}
     if isinstance(why := facts.get("why"), str):
         # A code of ours becomes words, or a reason does; what a system said stays as it is.
         facts["why"] = fill(words.get(f"why.{why}", words.get(why, why)), facts)
-    return fill(words.get(error.code, words["error"]), facts)
+    sentence = words.get(error.code, words["error"])
+    return fill(words.get(f"of_a_line.{error.code}", sentence) if of_a_line else sentence, facts)
 
 
 def _shown(fact: object) -> object:

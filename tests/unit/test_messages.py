@@ -7,7 +7,7 @@ import pytest
 
 from memorycore import errors, messages
 from memorycore.embed import CHOICE_CODES, FAILURE_CODES
-from memorycore.errors import MemoryCoreError
+from memorycore.errors import InvalidInput, MemoryCoreError, TooLong
 from memorycore.options import Language
 from memorycore.settings import Settings
 
@@ -90,6 +90,14 @@ def test_a_refusal_carries_code_sentence_and_whether_to_try_again() -> None:
     problem = messages.problem(errors.StoreBusy(path="/db", waited_s=5), "en")
     assert (problem["ok"], problem["code"], problem["retryable"]) == (False, "store_busy", True)
     assert "Nothing was changed" in problem["message"]
+
+
+def test_of_a_line_nobody_says_that_nothing_was_changed() -> None:
+    error = InvalidInput(field="line", why="not_json")
+    assert messages.error_text(error, "en", of_a_line=True).endswith("It was left out.")
+    assert messages.error_text(error, "zh", of_a_line=True).endswith("已略过。")
+    too_long = TooLong(size_bytes=70_000, limit_bytes=65_536)
+    assert messages.error_text(too_long, "en", of_a_line=True) == messages.error_text(too_long, "en")
 
 
 SOURCE = "\n".join(path.read_text(encoding="utf-8") for path in Path(messages.__file__).parents[1].rglob("*.py"))
