@@ -12,7 +12,8 @@ from memorycore.errors import HotFileError
 from memorycore.govern.activity import Scanned
 from memorycore.govern.overflow.forecast import Coming
 from memorycore.govern.overflow.ladder import Entry
-from memorycore.govern.overflow.plan import Move, Plan
+from memorycore.govern.overflow.plan import Plan
+from memorycore.govern.overflow.sheet import Move
 from memorycore.hot.document import DELIMITER, size
 from memorycore.hot.tier import HotTier
 from memorycore.lifecycle.retire import Rearranged

@@ -8,7 +8,8 @@ from typing import Any
 from memorycore.domain.memory import Memory
 from memorycore.domain.retention import Standing
 from memorycore.govern.overflow.ladder import Entry
-from memorycore.govern.overflow.plan import Ground, Plan
+from memorycore.govern.overflow.plan import Plan
+from memorycore.govern.overflow.sheet import Ground
 from memorycore.options import BudgetOptions, Thresholds
 
 NOW = datetime(2026, 11, 30, 12, tzinfo=UTC)

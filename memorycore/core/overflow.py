@@ -21,7 +21,8 @@ from memorycore.errors import Conflict, HotFileError, MemoryCoreError, StoreErro
 from memorycore.govern import activity
 from memorycore.govern.overflow.gather import entries_of
 from memorycore.govern.overflow.ladder import RULES, Entry
-from memorycore.govern.overflow.plan import Ground, Move, Plan, plan
+from memorycore.govern.overflow.plan import Plan, plan
+from memorycore.govern.overflow.sheet import Ground, Move
 from memorycore.hot.document import DELIMITER, size
 from memorycore.hot.tier import HotTier
 from memorycore.intake import Room

@@ -15,7 +15,8 @@ from memorycore.errors import HotFileError, InvalidInput, Unreadable
 from memorycore.govern.overflow.forecast import forecast
 from memorycore.govern.overflow.gather import entries_of
 from memorycore.govern.overflow.ladder import Entry
-from memorycore.govern.overflow.plan import Ground, plan
+from memorycore.govern.overflow.plan import plan
+from memorycore.govern.overflow.sheet import Ground
 from memorycore.hot.document import DELIMITER, parse
 from memorycore.hot.sidecar import sidecar_path
 from memorycore.hot.tier import FILE_NAMES, HotTier

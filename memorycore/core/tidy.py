@@ -14,7 +14,7 @@ from memorycore.domain import retention
 from memorycore.domain.judge import Relation, judge
 from memorycore.domain.memory import Memory
 from memorycore.errors import Conflict, HotFileError
-from memorycore.govern.overflow.plan import Ground
+from memorycore.govern.overflow.sheet import Ground
 from memorycore.hot.document import size
 from memorycore.hot.tier import HotTier
 from memorycore.intake import is_for_a_person

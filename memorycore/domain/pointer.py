@@ -22,7 +22,18 @@ from memorycore.domain.lexicon import Language
 from memorycore.domain.routing import route
 from memorycore.domain.text import normalise_for_compare
 
-__all__ = ["asked_for", "fold", "is_fold", "is_marked", "is_pointer", "key_of", "pointer", "topics"]
+__all__ = [
+    "Taken",
+    "asked_for",
+    "fold",
+    "is_fold",
+    "is_marked",
+    "is_pointer",
+    "key_of",
+    "pointer",
+    "shortest",
+    "topics",
+]
 
 MOST_TOPICS = 3
 _TRIED = 6
@@ -62,7 +73,35 @@ def _shape() -> _Shape:
     )
 
 
-def pointer(text: str, *, most: int = 40, taken: Collection[str] = ()) -> str:
+class Taken:
+    """The other entries of a file, from which a pointer has to differ: read once, however many pointers are made."""
+
+    def __init__(self, texts: Collection[str] = ()) -> None:
+        self._unread = dict.fromkeys(texts)
+        self._letters: dict[str, None] = {}
+        self._keys: set[str] = set()
+
+    def add(self, text: str) -> None:
+        self._unread[text] = None
+
+    def has(self, line: str) -> bool:
+        """Whether one of them is this line, blanks and case apart."""
+        self._read()
+        return key_of(line) in self._keys
+
+    def speaks_of(self, word: str, *, but: str) -> bool:
+        """Whether a word stands in one of them. Both it and the one entry to leave out are given as their letters."""
+        self._read()
+        return any(word in one and one != but for one in self._letters)
+
+    def _read(self) -> None:
+        if self._unread:
+            self._letters |= dict.fromkeys(map(_letters, self._unread))
+            self._keys |= set(map(key_of, self._unread))
+            self._unread = {}
+
+
+def pointer(text: str, *, most: int = 40, taken: Collection[str] | Taken = ()) -> str:
     """The pointer of a rule, at most ``most`` code points.
 
     ``taken`` are the other entries of the file: the pointer differs from each of them, blanks and case apart, and words
@@ -72,21 +111,26 @@ def pointer(text: str, *, most: int = 40, taken: Collection[str] = ()) -> str:
     """
     plain, language = words_of.read(asked_for(text))
     letters = words_of.letters_of(text)
-    beside = [other for one in taken if (other := _letters(one)) != letters]
+    others = taken if isinstance(taken, Taken) else Taken(taken)
     ranked = sorted(
         words_of.topic_words(plain, language),
-        key=lambda word: any(_letters(word.text) in other for other in beside),
+        key=lambda word: others.speaks_of(_letters(word.text), but=letters),
     )
     source = _Source(letters=letters, ranked=ranked, language=language, most=most)
-    others = frozenset(map(key_of, taken))
     tags = _tags(text)
     tag = next(tags)
-    lines = (line for line in chain(_named(source), _tagged(source, tag)) if key_of(line) not in others)
+    lines = (line for line in chain(_named(source), _tagged(source, tag)) if not others.has(line))
     for line in islice(lines, _MOST_LOOKS):
         if _says_nothing(line, text):
             return line
     numbered = (_line(_head(language), (), language, one) for one in chain((tag,), tags))
-    return next(line for line in chain(_labelled(source, tag), numbered) if key_of(line) not in others)
+    return next(line for line in chain(_labelled(source, tag), numbered) if not others.has(line))
+
+
+@cache
+def shortest() -> int:
+    """Code points that no pointer is shorter than: a mark in brackets, a blank and a letter."""
+    return min(map(len, vocabulary("pointer")["marks"].values())) + 4
 
 
 def is_pointer(text: str) -> bool:

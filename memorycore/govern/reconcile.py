@@ -2,7 +2,7 @@
 
 The file decides which texts are hot and how they are worded; the row decides everything else. Rows and file are
 compared inside one write transaction of the store: no process of ours can begin or end a change of a file meanwhile, so
-whatever differs and stands in no open intent was done by somebody else.
+whatever differs and stands in no open intent was done by somebody else. Very many new texts get their rows in several.
 """
 
 import json
@@ -27,7 +27,7 @@ from memorycore.intake import Shown, as_data, as_kept
 from memorycore.lifecycle import hot, rows
 from memorycore.lifecycle.rows import Cause
 from memorycore.options import GateOptions
-from memorycore.store import Database, all_rows, intents, memories, standing, vectors
+from memorycore.store import Database, all_rows, first_row, intents, memories, standing, vectors
 from memorycore.store.intents import Intent
 from memorycore.store.memories import to_ms
 
@@ -36,6 +36,7 @@ RULES = frozenset({"core", "rule"})
 # Below this share of common words two texts of one pass are taken for two facts, not for one edited entry.
 SAME_SUBJECT = 60.0
 CERTAIN = 101.0  # no likeness of words counts against it
+AT_ONCE = 500  # new texts that get their rows in one transaction: a third of a second
 MOST_COMPARED = 5_000_000_000  # half a second: about 400 entries that became 400 others
 
 
@@ -44,7 +45,7 @@ class Reconciled:
     """Counts of one pass.
 
     ``emptied``: the file lost all of several entries at once, which looks like damage. ``pointers`` that went, came or
-    were worded anew.
+    were worded anew. ``later``: of the texts that were added those that still lack a row.
     """
 
     added: int = 0
@@ -53,6 +54,7 @@ class Reconciled:
     finished: int = 0
     emptied: int = 0
     pointers: int = 0
+    later: tuple[str, ...] = ()
 
     @property
     def changed(self) -> bool:
@@ -182,16 +184,58 @@ def reconcile(
         if first:
             tier.keep_first_state(now)
         unfinished = recover(c, tier, contents.entries, new_id=new_id, now=now)
-        this = Pass(contents=contents, new_id=new_id, now=now, first=first, gates=gates)
+        this = Pass(
+            contents=contents, new_id=new_id, now=now, first=first, gates=gates, read=_reader(tier, gates)
+        )  # fmt: skip
         done = _follow(c, tier, this)
         stood = _stand(c, tier, this)
-        # What somebody is at was left out of it, and may end otherwise than it looks now.
-        is_whole = not intents.open_intents(c, tier.namespace, tier.id)
-        intents.set_file_sha(c, tier.id, contents.sha256 if is_whole else intents.LOOK_AGAIN)
+        if not done.later:
+            _note(c, tier, this)
+        elif not first:  # else whoever goes on after a kill has it before itself for the first time as well
+            intents.set_file_sha(c, tier.id, intents.LOOK_AGAIN)
+    _adopt_later(db, tier, done.later, this)
     finish(db, tier, unfinished, Cause(actor=ACTOR, at=now, reason="recovered"))
     if done.changed or first or stood:
         hot.restamp(db, tier, now)
-    return replace(done, finished=unfinished.count)
+    return replace(done, finished=unfinished.count, later=())
+
+
+def _note(c: apsw.Connection, tier: HotTier, this: "Pass") -> None:
+    """Rows and file agree. What somebody is at was left out of it, and may end otherwise than it looks now."""
+    is_whole = not intents.open_intents(c, tier.namespace, tier.id)
+    intents.set_file_sha(c, tier.id, this.contents.sha256 if is_whole else intents.LOOK_AGAIN)
+
+
+def _adopt_later(db: Database, tier: HotTier, texts: Sequence[str], this: "Pass") -> None:
+    """Adopt the rest of a file that came with very many new texts, some at a time, so that others get their turn.
+
+    Whatever changed in between is for the next look, which goes on here.
+    """
+    for start in range(0, len(texts), AT_ONCE):
+        part = texts[start : start + AT_ONCE]
+        for text in part:  # what takes longest, while nobody waits
+            this.read(text)
+        with db.write() as c:
+            if tier.look().sha256 != this.contents.sha256:
+                return
+            for text in part:
+                key = {"namespace": tier.namespace, "hot_tier": tier.id, "entry_hash": entry_hash(text), "id": ""}
+                if first_row(c, "other_hot_memory", key) is None:
+                    _adopt(c, tier, text, this)
+            _stand(c, tier, this)
+            if start + AT_ONCE >= len(texts):
+                _note(c, tier, this)
+
+
+def _reader(tier: HotTier, gates: GateOptions) -> Callable[[str], tuple[Shown, Routing]]:
+    """What is kept of an entry, and what it is."""
+
+    @cache
+    def read(text: str) -> tuple[Shown, Routing]:
+        kept = as_kept(text, gates)
+        return kept, _routing(kept, tier)
+
+    return read
 
 
 def _follow(c: apsw.Connection, tier: HotTier, this: "Pass") -> Reconciled:
@@ -273,19 +317,19 @@ class Pass:
     now: datetime
     first: bool
     gates: GateOptions
+    read: Callable[[str], tuple[Shown, Routing]]
 
 
 def _apply(c: apsw.Connection, tier: HotTier, changes: HostChanges, this: Pass) -> Reconciled:
     cause = Cause(actor=ACTOR, at=this.now)
     for memory, text in changes.edited:
-        kept = as_kept(text, this.gates)
-        routing = _routing(kept, tier)
+        kept, routing = this.read(text)
         fields = {"kind": routing.kind, "policy": routing.policy, "protected": routing.protected, **_of_entry(kept)}
         edited = replace(cause, reason="host_edited")
         # Whoever words a pointer into a rule means the rule, and has it in the file.
         inside = memory if memory.residence == "hot" else rows.move(c, memory, "hot", edited, tier=tier)
         rows.revise(c, inside, fields, edited)
-    for text in changes.added:
+    for text in changes.added[:AT_ONCE]:
         _adopt(c, tier, text, this)
     # An empty file where several entries were known is what a crash of another writer leaves behind, and a file that is
     # gone was moved or not mounted. The texts stay active in the cold tier, so that nothing is forgotten for it.
@@ -304,6 +348,7 @@ def _apply(c: apsw.Connection, tier: HotTier, changes: HostChanges, this: Pass) 
         removed=0 if emptied else len(texts),
         emptied=len(texts) if emptied else 0,
         pointers=len(stubs),
+        later=changes.added[AT_ONCE:],
     )
 
 
@@ -342,7 +387,7 @@ def _as_stamped(meta: EntryMeta | None, tier: HotTier, this: Pass) -> Standing:
 def _adopt(c: apsw.Connection, tier: HotTier, text: str, this: Pass) -> None:
     """Give a text that somebody wrote into the file its row: a cold or binned one with these words, or a new one."""
     cause = Cause(actor=ACTOR, at=this.now, reason="first_contact" if this.first else "host_added")
-    kept = as_kept(text, this.gates)
+    kept, _ = this.read(text)
     cold = _cold_memory(c, tier, kept.content)
     if cold is not None:
         _take_in(c, tier, cold, kept, cause)
@@ -351,7 +396,7 @@ def _adopt(c: apsw.Connection, tier: HotTier, text: str, this: Pass) -> None:
     if binned and binned[0].content == text and not kept.flags:
         rows.move(c, rows.restore(c, binned[0], cause), "hot", cause, tier=tier)
         return
-    new = rows.add(c, _row_of(c, text, kept, tier, this), cause)
+    new = rows.add(c, _row_of(c, text, tier, this), cause)
     vectors.queue_job(c, tier.namespace, new.seq, to_ms(this.now) or 0)
 
 
@@ -379,9 +424,9 @@ def _of_entry(kept: Shown) -> dict[str, object]:
     return {"content": kept.content, "flags": kept.flags, "file_hash": kept.file_hash}
 
 
-def _row_of(c: apsw.Connection, text: str, kept: Shown, tier: HotTier, this: Pass) -> Memory:
+def _row_of(c: apsw.Connection, text: str, tier: HotTier, this: Pass) -> Memory:
     # A sidecar of another machine, of a lost database or of the predecessor knows more than the text alone.
-    routing = _routing(kept, tier)
+    kept, routing = this.read(text)
     meta = this.contents.sidecar.entries.get(entry_hash(text))
     if meta is None or meta.type == "stub":  # a pointer to what is not here is a text like any other
         meta = EntryMeta(

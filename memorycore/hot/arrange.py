@@ -1,10 +1,11 @@
 """What a hot file becomes when entries leave it and others come: one new state for one write. All of it is pure."""
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from memorycore.domain.text import entry_hash
-from memorycore.hot.document import size
+from memorycore.hot.document import DELIMITER, size
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,9 +53,7 @@ class Arranged:
 
 def arrange(entries: Sequence[str], wish: Wish) -> Arranged:
     """The entries as they shall stand. What is not exactly there is left alone; what finds no room stays out."""
-    done = Arranged(entries=without_stale(entries, wish.stale))
-    for item in wish.leaving:
-        _leave(done, item, wish.ceiling)
+    done = _leave(without_stale(entries, wish.stale), wish.leaving, wish.ceiling)
     if wish.fold is not None:
         _fold(done, wish, wish.fold)
     for item in wish.coming:
@@ -70,17 +69,33 @@ def without_stale(entries: Sequence[str], stale: Mapping[str, str]) -> list[str]
     return [entry for entry in entries if stale.get(entry_hash(entry)) not in keys]
 
 
-def _leave(done: Arranged, item: Leaves, ceiling: int) -> None:
-    place = _place(done.entries, item.key)
-    if place is None:
-        return
-    entry = done.entries.pop(place)
-    done.left.add(item.id)
-    if item.pointer and item.pointer not in done.entries:
-        with_it = [*done.entries[:place], item.pointer, *done.entries[place:]]
-        if len(item.pointer) <= len(entry) or size(with_it) <= ceiling:
-            done.entries = with_it
+def _leave(entries: Sequence[str], leaving: Sequence[Leaves], ceiling: int) -> Arranged:
+    """The entries without those that leave, one after the other; a file may have tens of thousands."""
+    done = Arranged(entries=[])
+    slots: list[str | None] = list(entries)
+    places: dict[str, int] = {}
+    for place, entry in enumerate(entries):
+        places.setdefault(entry_hash(entry), place)
+    present, chars = Counter(entries), size(entries)
+    for item in leaving:
+        place = places.pop(item.key, None)
+        if place is None or (entry := slots[place]) is None:
+            continue
+        slots[place] = None
+        done.left.add(item.id)
+        present[entry] -= 1
+        chars -= len(entry) + len(DELIMITER)
+        if not item.pointer or present[item.pointer]:
+            continue
+        needed = len(item.pointer) + len(DELIMITER)
+        if len(item.pointer) <= len(entry) or chars + needed <= ceiling:
+            slots[place] = item.pointer
+            places[entry_hash(item.pointer)] = place
+            present[item.pointer] += 1
+            chars += needed
             done.pointed.add(item.id)
+    done.entries = [entry for entry in slots if entry is not None]
+    return done
 
 
 def _fold(done: Arranged, wish: Wish, fold: str) -> None:

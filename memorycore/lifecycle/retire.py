@@ -6,7 +6,7 @@ is not there whole, and found by its words, does not leave the file.
 """
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 
@@ -114,10 +114,12 @@ def _begin(
     """Step 1: write down what shall leave, and why others may not."""
     begun: list[Retiring] = []
     kept: dict[str, str] = {}
+    busy = turn.at_work(c, tier.namespace, cause.at)
     for item in leaving:
-        if why := _why_kept(c, tier, item.memory, cause):
+        if why := _why_kept(c, tier, item.memory, cause, busy):
             kept[item.memory.id] = why
         else:
+            busy.add(item.memory.id)
             begun.append(enter(c, tier, item, cause))
     return begun, kept
 
@@ -149,7 +151,7 @@ def enter(c: apsw.Connection, tier: HotTier, leaving: Leaving, cause: Cause, *, 
     return Retiring(intent=number, leaving=leaving, cause=cause, standing=stood)
 
 
-def _why_kept(c: apsw.Connection, tier: HotTier, memory: Memory, cause: Cause) -> str:
+def _why_kept(c: apsw.Connection, tier: HotTier, memory: Memory, cause: Cause, busy: Container[str]) -> str:
     """Why a memory may not leave now; empty when it may."""
     if memory.pinned:
         return "pinned"
@@ -160,7 +162,7 @@ def _why_kept(c: apsw.Connection, tier: HotTier, memory: Memory, cause: Cause) -
     if edges.hands_off(c, memory, memory.norm_hash, now=cause.at):
         return "undone"
     try:
-        now = turn.claim(c, memory, cause.at)
+        now = turn.claim(c, memory, cause.at, busy=busy)
     except Conflict:
         return "changed" if turn.is_changed(c, memory) else "busy"
     return "pinned" if now.pinned else "hidden" if now.file_hash != memory.file_hash else ""
@@ -182,7 +184,8 @@ def carry_out(  # noqa: PLR0913 what leaves, what comes, and why
         HotFileError: The file cannot be used now; nothing left, and what was to come is held back.
     """
     safe = _read_back(db, begun)
-    kept = {item.memory.id: "unsafe" for item in begun if item not in safe}
+    sure = {item.intent for item in safe}
+    kept = {item.memory.id: "unsafe" for item in begun if item.intent not in sure}
     if not safe and not coming and fold is None:
         return Rearranged(kept=kept)
     turns = [Turn(memory=item.memory, text=item.leaving.text, standing=item.standing) for item in safe]
@@ -225,7 +228,8 @@ def _read_back(db: Database, begun: Sequence[Retiring]) -> list[Retiring]:
     with db.read() as c:
         found = dict(all_rows(c, "safe_texts", where))
     safe = [item for item in begun if found.get(item.memory.seq) == item.memory.content]
-    unsafe = [item for item in begun if item not in safe]
+    sure = {item.intent for item in safe}
+    unsafe = [item for item in begun if item.intent not in sure]
     if unsafe:
         with db.write() as c:
             for item in unsafe:

@@ -5,7 +5,7 @@ row, or be about to: then nothing is overwritten, and the decision is made again
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from datetime import datetime
 from functools import wraps
 from typing import ParamSpec, TypeVar
@@ -42,8 +42,12 @@ def in_turn(change: Callable[P, T]) -> Callable[P, T]:
     return patient
 
 
-def claim(c: apsw.Connection, memory: Memory, now: datetime, *, new_text: str = "") -> Memory:
+def claim(
+    c: apsw.Connection, memory: Memory, now: datetime, *, new_text: str = "", busy: Container[str] | None = None
+) -> Memory:
     """The row of a memory that this transaction is going to change; ``new_text`` is what it will say, if that changes.
+
+    ``busy``: what ``at_work`` said in this transaction, for whoever claims many.
 
     Raises:
         Conflict: Wording, place or state are others than in ``memory``, or somebody's change is under way.
@@ -51,8 +55,17 @@ def claim(c: apsw.Connection, memory: Memory, now: datetime, *, new_text: str = 
     found = memories.by_id(c, memory.id, (memory.namespace,))
     if found is None or _standing(found) != _standing(memory):
         raise Conflict(id=memory.id, why=BEING_CHANGED)
-    check_free(c, memory.namespace, now, memory_id=memory.id, text=new_text)
+    if busy is None or new_text:
+        check_free(c, memory.namespace, now, memory_id=memory.id, text=new_text)
+    elif memory.id in busy:
+        raise Conflict(id=memory.id, why=BEING_CHANGED)
     return found
+
+
+def at_work(c: apsw.Connection, namespace: str, now: datetime) -> set[str]:
+    """Ids of the memories for which a living process is changing a hot file."""
+    now_ms = to_ms(now) or 0
+    return {one.memory_id for one in intents.all_open(c, namespace) if not intents.abandoned(one, now_ms)}
 
 
 def is_changed(c: apsw.Connection, memory: Memory) -> bool:

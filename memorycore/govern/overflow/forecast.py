@@ -6,7 +6,8 @@ from datetime import datetime, timedelta
 
 from memorycore.domain.records import is_old_record
 from memorycore.govern.overflow.ladder import Entry
-from memorycore.govern.overflow.plan import Ground, Move, plan
+from memorycore.govern.overflow.plan import plan
+from memorycore.govern.overflow.sheet import Ground, Move
 from memorycore.store.intents import How
 
 HORIZON_DAYS = 180

@@ -4,7 +4,7 @@ The same plan serves the overflow, its dry run, and the forecast of the audit, w
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 
 from memorycore.domain import pointer
@@ -20,47 +20,12 @@ from memorycore.govern.overflow.ladder import (
     signals,
     weight_of,
 )
-from memorycore.hot.document import DELIMITER, size
-from memorycore.options import BudgetOptions, Thresholds
+from memorycore.govern.overflow.sheet import Ground, Move, Sheet, cost
+from memorycore.hot.document import size
 from memorycore.store.intents import How
 
-_WORTH_A_POINTER = 8  # code points that a pointer has to save
-_SHORTEST_POINTER = 16
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ground:
-    """What a plan stands on beside the entries.
-
-    ``needed``: code points that are about to come in, delimiters included; ``needed_rules`` of them for rules.
-    ``log_on``: whether questions are logged, so that unused is known to be unused. ``in_session``: a host's prompt
-    holds the file as it is, and without hard pressure nothing leaves it.
-    """
-
-    now: datetime
-    limit: int
-    marks: Thresholds
-    budget: BudgetOptions
-    state_ttl_days: float
-    needed: int = 0
-    needed_rules: int = 0
-    log_on: bool = True
-    in_session: bool = False
-
-    @property
-    def ceiling(self) -> int:
-        """Code points up to which a write of ours may fill the file."""
-        return self.marks.hard if self.budget.enabled else self.limit
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Move:
-    """One entry that leaves, as what and why. ``pointer`` is what then stands in its place."""
-
-    entry: Entry
-    how: How
-    reason: str
-    pointer: str = ""
+_MOST_IN_VAIN = 20
+"""Of rules in a row this many are asked for a pointer that has room; of the others none is likely to be shorter."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,7 +75,7 @@ def plan(entries: Sequence[Entry], ground: Ground) -> Plan:
 
 def _planned(entries: Sequence[Entry], ground: Ground, *, towards: int, at_rest: bool) -> Plan:
     """``at_rest``: as if no session were at work, whose prompt holds the file."""
-    sheet = _Sheet(entries, ground)
+    sheet = Sheet(entries, ground)
     pressure = pressure_of(sheet.total, ground.marks)
     if at_rest:
         _let_go(sheet, _passing(sheet), until=lambda: False)
@@ -131,128 +96,6 @@ def _planned(entries: Sequence[Entry], ground: Ground, *, towards: int, at_rest:
     )
 
 
-class _Sheet:
-    """The file while the plan is made: what leaves so far, by place, and what then stands in it."""
-
-    def __init__(self, entries: Sequence[Entry], ground: Ground) -> None:
-        self.entries = entries
-        self.ground = ground
-        self.moves: dict[int, Move] = {}
-        self.line = next((entry.text for entry in entries if entry.memory is None and pointer.is_fold(entry.text)), "")
-        self.fold: str | None = None
-        self._pins = _pinned_within(entries, ground)
-        self._taken = {entry.text for entry in entries}
-        self._chars = sum(map(_cost, self._taken))
-        self._taken |= {entry.memory.content for entry in entries if entry.type == "stub" and entry.memory}
-        self._rule_chars = sum(_cost(entry.text) for entry in entries if entry.is_rule)
-
-    @property
-    def total(self) -> int:
-        """Code points with what is about to come in."""
-        line = 0 if self.fold is None else _cost(self.fold) - _cost(self.line)
-        return max(0, self._chars + line + self.ground.needed - len(DELIMITER))
-
-    @property
-    def rule_chars(self) -> int:
-        """Code points of rules, delimiters included, with those about to come in. No pointer pushes a rule out."""
-        return self._rule_chars + self.ground.needed_rules
-
-    @property
-    def rules_fit(self) -> bool:
-        """Whether no rule has to leave: the file is below its soft mark, pointers apart, or rules are in budget."""
-        is_low = self.total - self.pointer_chars() <= self.ground.marks.soft
-        return is_low or self.rule_chars <= self.ground.marks.rule_budget
-
-    def movable(self) -> list[tuple[int, Entry]]:
-        """The entries that may still leave, if any has to."""
-        return [
-            (place, entry)
-            for place, entry in enumerate(self.entries)
-            if place not in self.moves and place not in self._pins and entry.memory
-            if not (entry.is_hidden or _is_undone(entry, self.ground))
-        ]
-
-    def pointers(self) -> list[tuple[int, datetime]]:
-        """Pointers that stand in the file since an earlier run: place, and since when, the oldest first."""
-        found = [
-            (place, entry.standing.retired_at or entry.standing.touched_at)
-            for place, entry in enumerate(self.entries)
-            if entry.type == "stub" and entry.standing and place not in self.moves
-            if not _is_undone(entry, self.ground)
-        ]
-        return sorted(found, key=lambda item: item[1])
-
-    def pointer_chars(self) -> int:
-        made = [move.pointer for move in self.moves.values() if move.pointer]
-        stood = [self.entries[place].text for place, _ in self.pointers()]
-        line = self.line if self.fold is None else self.fold
-        return sum(map(_cost, (*made, *stood, line)))
-
-    def let_go(self, place: int, reason: str, how: How | None) -> None:
-        """Plan that an entry leaves; ``how`` None: as a pointer, where one saves room."""
-        entry = self.entries[place]
-        text = self._pointer_for(entry) if how is None else ""
-        self.moves[place] = Move(entry=entry, how=how or ("stub" if text else "cold"), reason=reason, pointer=text)
-        self._taken.add(text)
-        self._count(self.moves[place], 1)
-
-    def point(self, place: int) -> None:
-        """Plan that an entry leaves a pointer after all, if one saves room and has some."""
-        move = self.moves[place]
-        text = "" if move.pointer or move.how != "cold" else self._pointer_for(move.entry, gone=True)
-        most = int(self.ground.budget.pointer_share * self.ground.limit)
-        if text and self.pointer_chars() + _cost(text) <= most:
-            self._count(move, -1)
-            self.moves[place] = replace(move, how="stub", pointer=text)
-            self._taken.add(text)
-            self._count(self.moves[place], 1)
-
-    def would_fit(self, place: int) -> bool:
-        """Whether an entry that leaves finds room if it stays."""
-        move = self.moves[place]
-        return self.total + _cost(move.entry.text) - _cost(move.pointer) <= self.ground.ceiling
-
-    def spare_for_pointers(self) -> int:
-        """Code points to keep for pointers: none, unless somebody else has filled the file above its hard mark.
-
-        A pointer pushes no rule out, as a rule; but of a file that was twice as full something should tell.
-        """
-        is_overfull = self.total - self.ground.needed > self.ground.ceiling
-        most = int(self.ground.budget.pointer_share * self.ground.limit)
-        return max(0, most - self.pointer_chars()) if is_overfull and self.ground.budget.enabled else 0
-
-    def take_back(self, places: Iterable[int]) -> None:
-        for place in places:
-            self._count(self.moves.pop(place), -1)
-
-    def bring(self, memory: Memory, pointer_at: int | None, *, times: int = 1) -> None:
-        """Plan that a rule comes in, in the place of its pointer where that stands; ``times`` -1 takes it back."""
-        freed = 0 if pointer_at is None else _cost(self.entries[pointer_at].text)
-        self._chars += times * (_cost(memory.content) - freed)
-        self._rule_chars += times * _cost(memory.content)
-
-    def _count(self, move: Move, times: int) -> None:
-        self._chars -= times * (_cost(move.entry.text) - _cost(move.pointer))
-        if move.entry.is_rule:
-            self._rule_chars -= times * _cost(move.entry.text)
-
-    def _pointer_for(self, entry: Entry, *, gone: bool = False) -> str:
-        budget = self.ground.budget
-        if not budget.enabled or entry.memory is None or not entry.is_rule:
-            return ""
-        most = min(budget.pointer_chars, len(entry.text) - _WORTH_A_POINTER)
-        if most < _SHORTEST_POINTER:
-            return ""
-        text = pointer.pointer(entry.memory.content, most=most, taken=self._taken)
-        freed = 0 if gone else _cost(entry.text)
-        return text if self.total - freed + _cost(text) <= self.ground.ceiling else ""
-
-
-def _cost(text: str) -> int:
-    """Code points of an entry with its delimiter."""
-    return len(text) + len(DELIMITER) if text else 0
-
-
 Candidates = Iterable[tuple[int, str, How | None]]  # place, reason, and as what; None: a pointer, where that helps
 
 
@@ -260,20 +103,20 @@ def _all(entries: Iterable[tuple[int, Entry]], reason: str, how: How | None) -> 
     return ((place, reason, how) for place, _ in entries)
 
 
-def _let_go(sheet: _Sheet, candidates: Candidates, *, until: Callable[[], bool]) -> None:
+def _let_go(sheet: Sheet, candidates: Candidates, *, until: Callable[[], bool]) -> None:
     for place, reason, how in candidates:
         if until():
             return
         sheet.let_go(place, reason, how)
 
 
-def _passing(sheet: _Sheet) -> Candidates:
+def _passing(sheet: Sheet) -> Candidates:
     """What a host wrote that was for the session only."""
     passing = [(place, entry) for place, entry in sheet.movable() if entry.passing]
     yield from ((place, *_as_pressed(entry, "session_over")) for place, entry in passing)
 
 
-def _cheap(sheet: _Sheet, pressure: Pressure) -> Candidates:
+def _cheap(sheet: Sheet, pressure: Pressure) -> Candidates:
     """What leaves first: nobody needs it in the prompt."""
     ground = sheet.ground
     open_entries = [(place, entry) for place, entry in sheet.movable() if not _is_found(entry, ground)]
@@ -293,7 +136,7 @@ def _cheap(sheet: _Sheet, pressure: Pressure) -> Candidates:
             yield place, "completed", "cold"
 
 
-def _keep_the_rule_budget(sheet: _Sheet) -> None:
+def _keep_the_rule_budget(sheet: Sheet) -> None:
     """Rules that are light and unused leave while the file is above its soft mark; only some in one run.
 
     What is in use stays until the room is needed: an evicted rule costs more than some characters of a prompt.
@@ -306,7 +149,7 @@ def _keep_the_rule_budget(sheet: _Sheet) -> None:
         sheet.let_go(place, "idle" if "idle" in _signals(entry, ground) else "evicted", None)
 
 
-def _make_it_fit(sheet: _Sheet) -> None:
+def _make_it_fit(sheet: Sheet) -> None:
     """Hard pressure: more leaves until what comes in fits. What would leave in vain stays."""
     before = set(sheet.moves)
     spare = sheet.spare_for_pointers()
@@ -318,16 +161,19 @@ def _make_it_fit(sheet: _Sheet) -> None:
         _point_to_the_last(sheet, left)
 
 
-def _point_to_the_last(sheet: _Sheet, left: Sequence[int]) -> None:
+def _point_to_the_last(sheet: Sheet, left: Sequence[int]) -> None:
     """Of many that leave at once those that weigh most leave a pointer, and stay where there is room for it."""
+    in_vain = 0
     for place in reversed(left):
-        sheet.point(place)
+        in_vain = 0 if sheet.point(place) else in_vain + 1
+        if in_vain == _MOST_IN_VAIN:
+            break
     for place in reversed(left):
         if sheet.would_fit(place):
             sheet.take_back([place])
 
 
-def _under_pressure(sheet: _Sheet) -> Candidates:
+def _under_pressure(sheet: Sheet) -> Candidates:
     """States, old pointers, rules that no question was about, then by weight; what is new in the file comes last."""
     ground, budget = sheet.ground, sheet.ground.budget
     free = [(place, entry) for place, entry in sheet.movable() if not _is_resident(entry, ground)]
@@ -359,7 +205,7 @@ def _as_pressed(entry: Entry, reason: str = "room") -> tuple[str, How | None]:
     return ("same", "bin") if entry.twin else (reason, "cold")
 
 
-def _lightest(sheet: _Sheet) -> list[tuple[int, Entry]]:
+def _lightest(sheet: Sheet) -> list[tuple[int, Entry]]:
     """Rules that may leave, the lightest for the room that it takes first.
 
     Where items differ in size, what a cache keeps best is value per unit of size (GreedyDual-Size, Cao and Irani 1997).
@@ -370,17 +216,20 @@ def _lightest(sheet: _Sheet) -> list[tuple[int, Entry]]:
     def lightness(one: tuple[int, Entry]) -> tuple[bool, float, int]:
         place, entry = one
         is_needed = entry.needed_until is not None and ground.now < entry.needed_until
-        return is_needed, weight_of(entry, ground.now, ground.budget) / _cost(entry.text), place
+        return is_needed, weight_of(entry, ground.now, ground.budget) / cost(entry.text), place
 
     return sorted(rules, key=lightness)
 
 
-def _fold(sheet: _Sheet) -> None:
+def _fold(sheet: Sheet) -> None:
     """Pointers beyond their share become one line, the oldest first; so do those that left for room."""
     ground = sheet.ground
     most = int(ground.budget.pointer_share * ground.limit)
     old = sheet.pointers()
     while True:
+        if old and sheet.single_pointer_chars > most:  # whatever the line says
+            sheet.let_go(old.pop(0)[0], "pointer_folded", "cold")
+            continue
         gone = [move.entry.text for move in sheet.moves.values() if move.entry.type == "stub"]
         if gone:
             sheet.fold = _folded(sheet, gone)
@@ -391,7 +240,7 @@ def _fold(sheet: _Sheet) -> None:
         sheet.fold = ""
 
 
-def _folded(sheet: _Sheet, gone: Sequence[str]) -> str:
+def _folded(sheet: Sheet, gone: Sequence[str]) -> str:
     """The line for pointers that go, the newest first, and for those that it stood for before."""
     lines = [*reversed(gone), *([sheet.line] if sheet.line else [])]
     return pointer.fold(lines, most=sheet.ground.budget.pointer_chars)
@@ -403,10 +252,6 @@ def _signals(entry: Entry, ground: Ground) -> frozenset[Signal]:
 
 def _is_resident(entry: Entry, ground: Ground) -> bool:
     return entry.standing is not None and entry.type != "stub" and entry.standing.resident_until > ground.now
-
-
-def _is_undone(entry: Entry, ground: Ground) -> bool:
-    return entry.undone_until is not None and entry.undone_until > ground.now
 
 
 def _is_found(entry: Entry, ground: Ground) -> bool:
@@ -431,18 +276,6 @@ def _age_days(entry: Entry, ground: Ground) -> float:
     return days_since(_written(entry), ground.now)
 
 
-def _pinned_within(entries: Sequence[Entry], ground: Ground) -> frozenset[int]:
-    """Pinned entries that stay: the oldest pins, as many as their share of the file holds."""
-    room = int(ground.budget.pin_share * ground.limit)
-    pinned = [(entry.memory.seq, place) for place, entry in enumerate(entries) if entry.memory and entry.memory.pinned]
-    held: set[int] = set()
-    for _, place in sorted(pinned):
-        room -= len(entries[place].text) + len(DELIMITER)
-        if room >= 0:
-            held.add(place)
-    return frozenset(held)
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Return:
     """Retired memories that come back into a file, and what leaves for them."""
@@ -457,7 +290,7 @@ def plan_return(entries: Sequence[Entry], wanted: Sequence[tuple[Memory, float]]
 
     One finds room under the ceiling, or takes it from lighter rules that may leave; else it stays cold.
     """
-    sheet = _Sheet(entries, ground)
+    sheet = Sheet(entries, ground)
     places = {entry.memory.id: place for place, entry in enumerate(entries) if entry.memory and entry.type == "stub"}
     likeliest = wanted[: ground.budget.most_restored]
     coming = [memory for memory, weight in likeliest if _takes_room(sheet, memory, weight, places.get(memory.id))]
@@ -468,7 +301,7 @@ def plan_return(entries: Sequence[Entry], wanted: Sequence[tuple[Memory, float]]
     return Return(coming=tuple(coming), moves=moves, fold=sheet.fold)
 
 
-def _takes_room(sheet: _Sheet, memory: Memory, weight: float, pointer_at: int | None) -> bool:
+def _takes_room(sheet: Sheet, memory: Memory, weight: float, pointer_at: int | None) -> bool:
     ground = sheet.ground
     evicted: list[int] = []
     sheet.bring(memory, pointer_at)
@@ -484,7 +317,7 @@ def _takes_room(sheet: _Sheet, memory: Memory, weight: float, pointer_at: int | 
     return False
 
 
-def _yielding(sheet: _Sheet, weight: float, pointer_at: int | None) -> Candidates:
+def _yielding(sheet: Sheet, weight: float, pointer_at: int | None) -> Candidates:
     """What makes room for a rule that comes back: states and old pointers, then rules that together weigh less."""
     ground = sheet.ground
     states = [one for one in sheet.movable() if one[1].is_state and not _is_resident(one[1], ground)]

@@ -1,0 +1,88 @@
+"""A hot file that somebody filled with thousands of entries is taken in and thinned out like any other."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from memorycore.core import MemoryCore
+from memorycore.core.rooms import new_id
+from memorycore.govern.reconcile import AT_ONCE
+from memorycore.hot.document import size
+from tests.homes import Home
+
+MANY = [
+    f"Always oil hinge {number} of gate {number * 7 % 1000} before the visit of keeper {number * 13 % 997}."
+    for number in range(2 * AT_ONCE + 200)
+]
+
+
+def touch(home: Home, new_id: Callable[[], str]) -> None:
+    core = MemoryCore(home.options, long_lived=False, clock=home.clock, new_id=new_id)
+    try:
+        core.touch()
+    finally:
+        core.close()
+
+
+def after(calls: int, do: Callable[[], object]) -> Callable[[], str]:
+    """Ids as always; ``do`` is done before one of them."""
+    made = 0
+
+    def make() -> str:
+        nonlocal made
+        made += 1
+        if made == calls:
+            do()
+        return new_id()
+
+    return make
+
+
+def texts(home: Home) -> list[str]:
+    with home.core() as core:
+        return sorted(str(line["content"]) for line in core.export())
+
+
+def test_every_entry_gets_one_row_and_is_then_known(tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    home.write_memory_file(*MANY)
+    with home.core() as core:
+        assert core.rooms.touch() == 1
+        assert core.rooms.touch() == 0
+    assert texts(home) == sorted(MANY)
+
+
+def test_what_somebody_writes_meanwhile_comes_in_with_the_next_look(tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    home.write_memory_file(*MANY)
+    late = "Never paint the door of the boat house."
+    touch(home, after(AT_ONCE + 100, lambda: home.write_memory_file(*MANY[1:], late)))
+    assert texts(home) == sorted([*MANY[1:], late])
+
+
+def test_a_first_look_that_was_cut_short_goes_on_as_the_first(tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    home.write_memory_file(*MANY)
+
+    def fall_over() -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        touch(home, after(AT_ONCE + 100, fall_over))
+    with home.core() as core:
+        origins = {(line["content"], line["origin"]) for line in core.export()}
+    assert origins == {(text, "legacy") for text in MANY}
+
+
+def test_room_is_made_in_it_at_once_and_nothing_is_lost(tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    home.write_memory_file(*MANY)
+    with home.core() as core:
+        core.touch()
+        home.clock.forward(days=20)
+        core.overflow()
+        assert core.usage()["hot"][0]["chars"] <= home.options.thresholds["memory"].hard
+        assert sum(entry.startswith("[recall]") for entry in home.entries()) > 3
+        assert size(home.entries()) > home.options.thresholds["memory"].hard - 200
+    assert texts(home) == sorted(MANY)
