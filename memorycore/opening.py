@@ -49,6 +49,7 @@ def open_tier(db: Database, options: CoreOptions, target: Target, now: datetime)
         snapshots=options.data_dir / "snapshots",
         resident=timedelta(days=options.resident_days),
         lock_timeout_s=options.lock_timeout_s,
+        is_frozen=options.looks_only,
     )
     with db.read() as c:
         known = intents.find_tier(c, options.namespace, tier.directory, target)

@@ -202,6 +202,7 @@ class CoreOptions:
     """Everything that ``MemoryCore.open`` is told. Both directories are absolute; they need not exist yet.
 
     ``hot_limits`` and ``thresholds`` are those of the start; with a ``limits_source`` they may become others.
+    ``looks_only``: the database is a copy for a look, and the hot files, which are no copies, stay as they are.
     """
 
     hot_dir: Path
@@ -228,6 +229,7 @@ class CoreOptions:
     maintenance: MaintenanceOptions = MaintenanceOptions()
     timezone: tzinfo = UTC
     language: Language = "en"
+    looks_only: bool = False
 
     @property
     def cold_backend(self) -> Literal["local", "remote"]:

@@ -31,7 +31,7 @@ def history(
 
     shell = Shell(as_json=json)
     zone = shell.settings.zone()
-    with shell.core() as core:
+    with shell.looking() as core:
         start = moment_before(since, core.rooms.clock(), zone=zone, name="--since") if since else None
         answer = core.history(limit=limit, memory_id=memory_id or "", since=start, automatic_only=automatic)
     if json:

@@ -59,7 +59,7 @@ def recall(  # noqa: PLR0913 a parameter is an option of the command
         as_of=parse_time(as_of, zone=zone, end_of_day=True, name="as_of") if as_of else None,
         include=cast("Any", _past(include or [])),
     )
-    with shell.core(with_model=True) as core:
+    with shell.looking(with_model=True) as core:
         if from_file is not None:
             asked = {
                 "top_k": top_k, "filters": filters, "viewer_session": session_id or "", "explain": explain,
@@ -72,6 +72,7 @@ def recall(  # noqa: PLR0913 a parameter is an option of the command
             filters=filters,
             viewer_session=session_id or "",
             explain=explain,
+            revive=not core.options.looks_only,
             actor=ACTOR,
         )
     if json:
@@ -132,8 +133,12 @@ def _answers(core: "MemoryCore", questions: Iterator[str], asked: Mapping[str, A
 
 def status(*, json: Json = False) -> None:
     shell = Shell(as_json=json)
-    with shell.core(with_model=True) as core:
+    with shell.looking(with_model=True, tells=False) as core:
         answer = core.status()
+        if core.options.looks_only:
+            answer["data_dir"] = str(shell.settings.data_dir)
+            answer["level"] = "needs_you"
+            answer["verdict"] = shell.word("say.from_copy", path=shell.settings.data_dir)
     from memorycore.cli import shown_daemon, shown_status
     from memorycore.cli.hermes import in_use_instead
 
@@ -158,7 +163,7 @@ def audit(
     shell = Shell(as_json=json)
     if target not in {None, "both", *TARGETS}:
         raise InvalidInput(field="target", why="unknown value", value=target, allowed=", ".join(TARGETS))
-    with shell.core(with_model=True) as core:
+    with shell.looking(with_model=True) as core:
         answer = core.audit(None if target == "both" else cast("Any", target))
     if json:
         shell.emit(answer)
@@ -170,7 +175,7 @@ def audit(
 
 def inspect(memory_id: MemoryId, *, json: Json = False) -> None:
     shell = Shell(as_json=json)
-    with shell.core() as core:
+    with shell.looking() as core:
         answer = core.inspect(memory_id)
     if json:
         shell.emit(answer)
@@ -182,7 +187,7 @@ def inspect(memory_id: MemoryId, *, json: Json = False) -> None:
 
 def trash(*, reason: Annotated[str | None, option("--reason", "REASON")] = None, json: Json = False) -> None:
     shell = Shell(as_json=json)
-    with shell.core() as core:
+    with shell.looking() as core:
         answer = core.trash(reason=reason or "")
     if json:
         shell.emit(answer)
@@ -199,7 +204,7 @@ def export(
 
     shell = Shell(as_json=json)
     count = 0
-    with _writable(shell.settings) as settings, shell.core(settings=settings) as core, written_lines(file) as write:
+    with _writable(shell.settings) as settings, shell.looking(settings=settings) as core, written_lines(file) as write:
         known = core.status()
         expected = known["memories"] + known["usage"]["binned"]
         for line in core.export():

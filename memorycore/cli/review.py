@@ -30,7 +30,7 @@ def review(  # noqa: PLR0913 a parameter is an option of the command
     choice = _choice(keep, accept=accept, trust=trust, reject=reject)
     if choice and number is None:
         raise InvalidInput(field="NUMBER", why="needs_a_number")
-    with shell.core() as core:
+    with shell.core() if choice else shell.looking() as core:
         if choice and number is not None:
             decided = core.decide(number, choice, actor=ACTOR, dry_run=dry_run)
             if json:

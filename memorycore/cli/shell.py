@@ -4,19 +4,20 @@ import json
 import os
 import sys
 from collections.abc import Generator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from memorycore import messages
-from memorycore.errors import MemoryCoreError, SettingsError
+from memorycore.errors import MemoryCoreError, SettingsError, StoreError
 from memorycore.options import Language
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from memorycore.core import MemoryCore
+    from memorycore.options import CoreOptions
     from memorycore.settings import Settings
 
 ACTOR = "cli"
@@ -82,6 +83,39 @@ class Shell:
         finally:
             core.close()
 
+    @contextmanager
+    def looking(
+        self, *, with_model: bool = False, settings: "Settings | None" = None, tells: bool = True
+    ) -> Generator["MemoryCore", None, None]:
+        """As ``core``, for a command that only looks: into a copy where the database cannot be used as it stands.
+
+        ``tells``: that it was a copy is said here, on stderr.
+        """
+        options = (settings or self.settings).core_options()
+        with ExitStack() as stack:
+            try:
+                core = self._looked_into(options, stack)
+            except StoreError as failure:
+                if failure.code != StoreError.code:
+                    raise
+                from memorycore.cli.copies import copied
+
+                core = self._looked_into(stack.enter_context(copied(options, failure)), stack)
+                if tells:
+                    self.err.print(self.word("say.from_copy", path=options.data_dir), style="yellow")
+            if with_model:
+                core.embedding.wait_ready(MODEL_WAIT_S)
+            yield core
+
+    def _looked_into(self, options: "CoreOptions", stack: ExitStack) -> "MemoryCore":
+        """A core that was open and looked at its files once; what it cannot write when it ends is no failure."""
+        from memorycore.core import MemoryCore
+
+        core = MemoryCore.open(options, long_lived=False)
+        stack.callback(_closed, core)
+        core.touch()
+        return core
+
     @cached_property
     def out(self) -> "Console":
         return _console(to_stderr=False)
@@ -103,6 +137,11 @@ class Shell:
             self.emit(messages.problem(error, self.language))
         else:
             self.err.print(messages.error_text(error, self.language), style="red")
+
+
+def _closed(core: "MemoryCore") -> None:
+    with suppress(StoreError):
+        core.close()
 
 
 def _console(*, to_stderr: bool) -> "Console":

@@ -120,7 +120,7 @@ class Rooms:
     def close(self) -> None:
         if self.background:
             self.background.stop()
-        else:
+        elif not self.options.looks_only:
             vectors.catch_up(self.db, self.embedding, clock=self.clock)
             with suppress(StoreError):  # what waits is judged by the next process
                 self.later(self)

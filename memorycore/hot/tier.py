@@ -93,7 +93,8 @@ class HotTier:
     """A hot file and the rules for it.
 
     ``id`` is its row in the store; ``limit`` counts code points, and up to ``ceiling`` of them may be filled by us.
-    What a host has filled above that stays, and may become shorter. ``limit_from`` says who set the limit.
+    What a host has filled above that stays, and may become shorter. ``limit_from`` says who set the limit. One that
+    ``is_frozen`` is not written to.
     """
 
     id: int
@@ -107,6 +108,7 @@ class HotTier:
     limit_from: LimitFrom = "default"
     resident: timedelta = field(default=timedelta(days=7))
     lock_timeout_s: float = files.LOCK_TIMEOUT_S
+    is_frozen: bool = False
 
     @property
     def directory(self) -> str:
@@ -257,10 +259,9 @@ class HotTier:
         Raises:
             HotFileError: The file cannot be locked or read now, or the sidecar not written.
         """
-        written = files.change(
-            self.path,
+        written = self._write(
             lambda contents: Edited(entries=contents.entries),
-            snapshots=self.snapshots, now=now, timeout_s=self.lock_timeout_s,
+            now, timeout_s=self.lock_timeout_s,
         )  # fmt: skip
         if written.sidecar_error:
             raise written.sidecar_error
@@ -288,7 +289,7 @@ class HotTier:
             return Edited(entries=contents.entries, metas=metas) if stale else None
 
         with suppress(HotFileError):
-            files.change(self.path, edit, snapshots=self.snapshots, now=now, timeout_s=STAMP_TIMEOUT_S, ahead=True)
+            self._write(edit, now, timeout_s=STAMP_TIMEOUT_S, ahead=True)
 
     def _metas_of(self, beside: Beside, contents: Contents, now: datetime) -> dict[str, EntryMeta]:
         """What the sidecar shall say of entries that stand in the file and of which the rows are known."""
@@ -340,6 +341,11 @@ class HotTier:
             session_id=memory.session_id or None,
         )
 
+    def _write(self, edit: files.Edit, now: datetime, *, timeout_s: float, ahead: bool = False) -> files.Written:
+        if self.is_frozen:
+            raise Unwritable(path=str(self.path), why="looked_at_only", mode="-")
+        return files.change(self.path, edit, snapshots=self.snapshots, now=now, timeout_s=timeout_s, ahead=ahead)
+
     def _change(
         self, edit: files.Edit, now: datetime, *, again: int = 0, then: Callable[[], None] = lambda: None
     ) -> Written:
@@ -348,9 +354,7 @@ class HotTier:
         ``then`` is called after each time.
         """
         while True:
-            written = files.change(
-                self.path, edit, snapshots=self.snapshots, now=now, timeout_s=self.lock_timeout_s, ahead=True
-            )
+            written = self._write(edit, now, timeout_s=self.lock_timeout_s, ahead=True)
             then()
             if not (written.overtaken and again):
                 break
