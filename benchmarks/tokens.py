@@ -32,15 +32,15 @@ from tests.plugin_host import load
 ROOT = Path(__file__).parents[1]
 PLUGIN = ROOT / "hermes-plugin" / "memorycore-prefetch"
 OWN = ROOT / "tests" / "data" / "prefetch"
-_ID = re.compile(r"\[[0-9a-f-]{36}\]")
+_ID = re.compile(r"\[[0-9a-f-]{8,36}\]")
 _CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 
 
 def tokens(text: str) -> int:
-    ids = len(_ID.findall(text))
+    ids = sum(map(len, _ID.findall(text)))
     rest = _ID.sub("", text)
     cjk = len(_CJK.findall(rest))
-    return round(ids * 38 / 2 + cjk / 1.5 + (len(rest) - cjk) / 4)
+    return round(ids / 2 + cjk / 1.5 + (len(rest) - cjk) / 4)
 
 
 def block() -> str:

@@ -15,6 +15,7 @@ from memorycore.domain.text import sanitise
 from memorycore.errors import HotFileError
 from memorycore.govern.overflow.ladder import RULES
 from memorycore.intake import clean_name
+from memorycore.lifecycle.naming import short
 from memorycore.search import Hit, SearchRequest
 from memorycore.search.same import repeats
 from memorycore.store import memories, misses
@@ -178,6 +179,6 @@ def _offered(memory: Memory) -> answers_turn.Offered:
 
 
 def line(item: answers_turn.Offered) -> str:
-    """A dated note as the prompt gets it; one that begins with a date of its own has that alone."""
+    """A dated note as the prompt gets it, with the end of its id; one that begins with a date of its own has that."""
     day = "" if _DATED.match(item["content"]) else f"{item['day']}: "
-    return f"- {day}{item['content']} [{item['id']}]"
+    return f"- {day}{item['content']} [{short(item['id'])}]"

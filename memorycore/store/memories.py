@@ -95,6 +95,11 @@ def by_id(c: apsw.Connection, memory_id: str, namespaces: Sequence[str]) -> Memo
     return next(iter(_memories(found)), None)
 
 
+def ids_ending(c: apsw.Connection, tail: str, namespaces: Sequence[str]) -> list[str]:
+    """The first five ids, of memories in whatever state, that end like this."""
+    return [str(found) for (found,) in all_rows(c, "ids_ending", {"tail": tail, "namespaces": json.dumps(namespaces)})]
+
+
 def id_taken(c: apsw.Connection, memory_id: str) -> bool:
     """Whether any row, of any namespace, has this id."""
     return first_row(c, "id_taken", {"id": memory_id}) is not None

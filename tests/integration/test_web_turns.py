@@ -25,7 +25,7 @@ def test_a_fact_is_offered_once_in_a_session_and_again_when_its_prompt_was_compr
     stored = daemon.answer("store", content=FACT)
     first = daemon.answer("prefetch", query=QUESTION, session_id="a")
     assert [item["id"] for item in first["items"]] == [stored["id"]]
-    assert first["text"] == f"- {first['items'][0]['day']}: {FACT} [{stored['id']}]"
+    assert first["text"] == f"- {first['items'][0]['day']}: {FACT} [{stored['id'][-8:]}]"
     daemon.answer("store", content="2025-06-02: decided to sell the barge in Ghent.")
     sold = daemon.answer("prefetch", query="When was decided to sell the barge in Ghent?", session_id="a")["text"]
     assert sold.startswith("- 2025-06-02: decided")

@@ -39,6 +39,12 @@ SELECT m.*, (SELECT json_group_array(ref) FROM memory_ref WHERE memory_seq = m.s
 FROM memory m
 WHERE m.id = :id AND m.namespace IN (SELECT value FROM json_each(:namespaces));
 
+-- name: ids_ending
+-- By the whole table: only for ids that nobody has as a whole, as people and models give them.
+SELECT id FROM memory
+WHERE substr(id, -length(:tail)) = :tail AND namespace IN (SELECT value FROM json_each(:namespaces))
+ORDER BY id LIMIT 5;
+
 -- name: id_taken (all namespaces: ids are unique in the whole store)
 SELECT 1 FROM memory WHERE id = :id;
 
