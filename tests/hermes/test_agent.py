@@ -66,7 +66,7 @@ def test_one_question_reaches_the_model_with_what_is_remembered_and_its_tools_ar
     assert "Topics: the shop, the ferry" in system
     (asked,) = contents(first, "user")
     assert re.fullmatch(rf"{re.escape(QUESTION)}\n\n<memory-context>\n.*\n</memory-context>", asked, re.DOTALL)
-    assert re.search(rf"^- \d{{4}}-\d\d-\d\d: {re.escape(FACT)} \[[0-9a-f-]{{36}}\]$", asked, re.MULTILINE)
+    assert re.search(rf"^- \d{{4}}-\d\d-\d\d: {re.escape(FACT)} \[[0-9a-f]{{8}}\]$", asked, re.MULTILINE)
     assert rule in home.memory_file.read_text(encoding="utf-8").split("\n§\n")
     (row,) = [row for row in home.rows() if row["text"] == rule]
     assert (row["type"], row["origin"]) == ("rule", "hermes")
