@@ -1,10 +1,11 @@
 """What a question offers of itself: does one with an answer get it, and does one without get nothing?
 
-    python -m benchmarks.floor [--memories FILE.jsonl --queries FILE.jsonl] [--missed] [--json]
+    python -m benchmarks.floor [--memories FILE.jsonl --queries FILE.jsonl] [--least BOUND …] [--missed] [--json]
 
 Memories have ``id`` and ``content``; questions have ``query``, ``relevant`` (ids, empty when nothing answers), ``kind``
-and ``lang``. Without files the sets of ``tests/data/prefetch`` are asked, the two halves apart. Every question goes
-through ``prefetch`` as a host sends it.
+and ``lang``. Without files the sets of ``tests/data/prefetch`` are asked, each apart: the constants were chosen by all
+of them but ``test``. Every question goes through ``prefetch`` as a host sends it. ``--least``: what other bounds would
+keep and leave silent.
 
 ``found``: relevant memories among the first five of a recall, whatever its marks. ``kept``: how many of these are
 offered, or, where they stand in the prompt anyway, not marked weak. ``silent``: of the questions that nothing answers,
@@ -26,12 +27,19 @@ from benchmarks.report import quantile, show
 from memorycore.core import MemoryCore
 from memorycore.domain.memory import Draft
 from memorycore.options import CoreOptions
+from memorycore.search.floor import constants
 
 OWN = Path(__file__).parents[1] / "tests" / "data" / "prefetch"
 OFFERED = 5
 CANDIDATES = 20
 EVIDENCE = 0.20  # the bound that the floor was before it looked at anything else
 NO_CAP = 100_000
+SETS = {
+    "dev": "dev",
+    "dev_more": "dev",
+    "more": "more",
+    "test": "test",
+}  # questions, and the memories that they are asked of
 SCRIPTS = {"ja": "ja", "ko": "ko", "zh": "zh", "zh-Hant": "zh"}
 
 
@@ -163,17 +171,38 @@ def missed(asked: Iterable[Asked]) -> Iterable[str]:
             yield f"  withheld {name}: {one.query['query']}"
 
 
+def frontier(
+    memories: Iterable[Mapping[str, Any]], queries: Sequence[Mapping[str, Any]], bounds: Sequence[float]
+) -> None:
+    """Print what each bound of the floor with aspects keeps, and how much it leaves silent."""
+    bound = constants()["with_aspects"]
+    memories, own = list(memories), bound["least"]
+    language = {str(memory["id"]): _language(memory) for memory in memories}
+    try:
+        with tempfile.TemporaryDirectory() as temporary, fresh_core(memories, Path(temporary)) as (core, names):
+            for bound["least"] in bounds:
+                row = rows(_ask(core, query, names, language) for query in queries)[-1]
+                print(f"  least {bound['least']:.1f}: kept {row['kept floor']:.3f}, silent {row['silent floor']:.3f}")
+    finally:
+        bound["least"] = own
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--memories", type=Path)
     parser.add_argument("--queries", type=Path)
+    parser.add_argument("--least", type=float, nargs="+", metavar="BOUND")
     parser.add_argument("--missed", action="store_true", help="name the questions that went wrong")
     parser.add_argument("--json", action="store_true")
     arguments = parser.parse_args()
-    sets = {half: (OWN / f"{half}_memories.jsonl", OWN / f"{half}_queries.jsonl") for half in ("dev", "test")}
+    sets = {name: (OWN / f"{of}_memories.jsonl", OWN / f"{name}_queries.jsonl") for name, of in SETS.items()}
     if arguments.memories and arguments.queries:
         sets = {arguments.queries.stem: (arguments.memories, arguments.queries)}
     for name, (memories, queries) in sets.items():
+        if arguments.least:
+            print(name)
+            frontier(lines(memories), lines(queries), arguments.least)
+            continue
         with tempfile.TemporaryDirectory() as temporary:
             asked = ask_all(lines(memories), lines(queries), Path(temporary))
         times = [one.took_ms for one in asked]

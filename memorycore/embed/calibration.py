@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from memorycore.embed.contract import Vectors
 
 _SMALLEST_LENGTH = 1e-6
+_ASPECTS = ("asked_for", "about")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -36,6 +37,8 @@ class Calibration:
             do not answer it.
         answering: ``[width, width]``; what it maps questions and residuals to lies near one another where one answers
             the other, also where the words have little in common. None: nothing is known, take them as they are.
+        aspects: Two matrices, ``[width, few]``: what they map questions and residuals to shows what is asked for and
+            told, and whom or what it is about (``embed.aspects``). None: not measured.
     """
 
     means: Mapping[str, Vectors]
@@ -45,6 +48,7 @@ class Calibration:
     asked: Mapping[str, Vectors]
     noise: float
     answering: Vectors | None
+    aspects: tuple[Vectors, Vectors] | None = None
 
     def residuals(self, vectors: Vectors, script: str | Sequence[str]) -> Vectors:
         """``vectors`` (``[n, width]`` or ``[width]``) minus the mean of their script class, for all or by row."""
@@ -95,6 +99,8 @@ def to_bytes(calibration: Calibration, fingerprint: str) -> bytes:
         means=np.stack(list(calibration.means.values())),
         asked=np.stack([calibration.asked[name] for name in calibration.means]),
         answering=np.zeros(0) if calibration.answering is None else calibration.answering.astype(np.float16),
+        asked_for=np.zeros(0) if calibration.aspects is None else calibration.aspects[0].astype(np.float16),
+        about=np.zeros(0) if calibration.aspects is None else calibration.aspects[1].astype(np.float16),
         constants=np.array([calibration.unrelated, calibration.equal, calibration.strong, calibration.noise]),
     )
     return buffer.getvalue()
@@ -113,11 +119,13 @@ def from_bytes(data: bytes, fingerprint: str) -> Calibration | None:
             asked = dict(zip(scripts, found["asked"].astype(np.float32), strict=True))
             answering = found["answering"].astype(np.float32)
             unrelated, equal, strong, noise = found["constants"].tolist()
+            aspects = [found[name].astype(np.float32) for name in _ASPECTS if name in found]
     except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
         return None
     return Calibration(
         means=means, unrelated=unrelated, equal=equal, strong=strong, asked=asked, noise=noise,
         answering=answering if answering.size else None,
+        aspects=(aspects[0], aspects[1]) if aspects and aspects[0].size else None,
     )  # fmt: skip
 
 

@@ -1,9 +1,11 @@
 """What answers a question and what is noise: one floor for the mark ``weak`` and for what is offered unasked.
 
-The best result decides whether anything answers. Three signs speak for it: how near it is to answering, whether it
-holds all words of the question, and, where it holds some of them, how near it is to the rest: a question that shares
-its subject with a memory asks for something else of it as often as not. The other results are then measured with it.
-Where there is no model, words alone decide.
+The best result decides whether anything answers. What speaks for it: how near it is to answering, whether it holds all
+words of the question, and, where it holds some of them, how near it is to the rest: a question that shares its subject
+with a memory asks for something else of it as often as not. Where the model shows it, what is asked for and what it is
+about are compared apart. A result that holds no time, number or person where one is asked for hardly answers, nor one
+without the name that the question names. The other results are then measured with it. Where there is no model, words
+alone decide.
 """
 
 from __future__ import annotations
@@ -18,15 +20,16 @@ from typing import TYPE_CHECKING
 from memorycore.domain.scoring import rarity
 from memorycore.domain.telling import small_words
 from memorycore.domain.text import fold, script_class
+from memorycore.domain.wanted import asked_for, holds, lacks_a_name
 from memorycore.search import exact
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from memorycore.domain.scoring import Floats, Mask
     from memorycore.domain.scoring import Rows as RowNumbers
     from memorycore.embed import EmbeddingService
-    from memorycore.search.likeness import Asked
+    from memorycore.search.likeness import Asked, Near
     from memorycore.search.request import Hit
     from memorycore.search.weighing import Sought
 
@@ -69,23 +72,35 @@ class Doubt:
 
 
 def signs(sought: Sought, rows: RowNumbers) -> Signs:
-    """Look at these rows; a few, since their vectors are read."""
+    """Look at these rows; a few, since their vectors and texts are read."""
     import numpy as np
 
     share = _share(sought, rows)
-    near = sought.like.answering(rows)
-    nearness = np.full(len(rows), np.nan, dtype=np.float32) if near is None else near
-    with_meaning, by_words = _constants()["with_meaning"], _constants()["by_words"]
     whole = share > _ALL
-    odds = np.where(
-        np.isnan(nearness),
-        by_words["share"] * share + by_words["all"] * whole - by_words["least"],
-        (with_meaning["nearness"] + with_meaning["rest"]) * np.nan_to_num(nearness)
-        + with_meaning["all"] * whole
-        + with_meaning["other_script"] * _in_other_script(sought, rows)
-        - with_meaning["least"],
-    )
+    near = sought.like.answering(rows)
+    nearness = np.full(len(rows), np.nan, dtype=np.float32) if near is None else near.answer
+    texts = _texts(sought, rows)
+    words = constants()["by_words"]
+    odds = words["share"] * share + words["all"] * whole - words["least"]
+    odds = odds - _against(sought, texts, (odds >= 0) & np.isnan(nearness) & ~whole, words)
+    if near is not None:
+        model = _model(aspects=near.asked_for is not None)
+        meant = _meant(near, whole, _in_other_script(sought, texts), model)
+        meant = meant - _against(sought, texts, (meant >= 0) & ~whole, model)
+        odds = np.where(np.isnan(nearness), odds, meant)
     return Signs(share=share, nearness=nearness, odds=odds.astype(np.float32))
+
+
+def _meant(near: Near, whole: Mask, elsewhere: Mask, model: Mapping[str, float]) -> Floats:
+    """What the vectors say; NaN where there is none."""
+    import numpy as np
+
+    odds = (model["nearness"] + model["rest"]) * near.answer + model["other_script"] * elsewhere - model["least"]
+    odds = odds + model["all"] * whole
+    if near.asked_for is not None and near.about is not None:
+        short = np.maximum(0.0, model["about_enough"] - near.about)
+        odds = odds + np.where(whole, 0.0, model["asked_for"] * near.asked_for - model["about"] * short)
+    return odds.astype(np.float32)
 
 
 def noise(seen: Signs, named: Mask, *, beside: bool) -> Mask:
@@ -97,7 +112,7 @@ def noise(seen: Signs, named: Mask, *, beside: bool) -> Mask:
     best = float(seen.odds[first].max(initial=-1.0))
     if not beside and best < 0 and not named[first].any():
         return ~named
-    least = 0.0 if beside else max(0.0, best) * _constants()["others"]["follow"]
+    least = 0.0 if beside else max(0.0, best) * constants()["others"]["follow"]
     return ~named & (seen.odds < least)
 
 
@@ -128,7 +143,8 @@ def settled(hits: Sequence[Hit], doubt: Doubt, asked: Asked, embedding: Embeddin
         return hits
     question = asked.calibration.asking(vector, doubt.rest)
     nearness = min(doubt.nearness, float((doubt.parts @ question).max()) / asked.calibration.noise)
-    if doubt.odds - _constants()["with_meaning"]["rest"] * (doubt.nearness - nearness) >= 0:
+    model = _model(aspects=asked.calibration.aspects is not None)
+    if doubt.odds - model["rest"] * (doubt.nearness - nearness) >= 0:
         return hits
     return [replace(hit, weak=True) for hit in hits]
 
@@ -155,13 +171,38 @@ def _beginning(word: str) -> str:
     return word[: max(_SHORTEST, len(word) - 2)]
 
 
-def _in_other_script(sought: Sought, rows: RowNumbers) -> Mask:
-    """Which of these rows are written in another script than the question."""
+def _texts(sought: Sought, rows: RowNumbers) -> list[str]:
+    said = exact.texts(sought.c, sought.rows, rows)
+    seqs: list[int] = sought.rows.columns.seq[rows].tolist()
+    return [said.get(seq, "") for seq in seqs]
+
+
+def _in_other_script(sought: Sought, texts: Sequence[str]) -> Mask:
+    """Which of these texts are written in another script than the question."""
     import numpy as np
 
-    said, own = exact.texts(sought.c, sought.rows, rows), script_class(sought.question.text)
-    seqs: list[int] = sought.rows.columns.seq[rows].tolist()
-    return np.array([script_class(said.get(seq, "")) != own for seq in seqs], dtype=np.bool_)
+    own = script_class(sought.question.text)
+    return np.array([script_class(text) != own for text in texts], dtype=np.bool_)
+
+
+def _against(sought: Sought, texts: Sequence[str], among: Mask, model: Mapping[str, float]) -> Floats:
+    """What speaks against these texts, ``[m]``: they hold nothing of the kind that is asked for, or lack a name.
+
+    0 but for those ``among`` which it can decide something: reading a text takes time.
+    """
+    import numpy as np
+
+    against = np.zeros(len(texts), dtype=np.float32)
+    question = sought.question.text
+    if len(question) > LONGEST_REST or not among.any():
+        return against
+    kind = asked_for(question)
+    for place in np.flatnonzero(among).tolist():
+        text = texts[place]
+        against[place] = model["name"] * lacks_a_name(text, question)
+        if kind is not None:
+            against[place] += model["kind"] * (not holds(kind, text, question))
+    return against
 
 
 def _share(sought: Sought, rows: RowNumbers) -> Floats:
@@ -177,7 +218,12 @@ def _share(sought: Sought, rows: RowNumbers) -> Floats:
     return share / np.float32(max(sum(weights), 1e-9))
 
 
+def _model(*, aspects: bool) -> Mapping[str, float]:
+    return constants()["with_aspects" if aspects else "with_meaning"]
+
+
 @cache
-def _constants() -> dict[str, dict[str, float]]:
+def constants() -> dict[str, dict[str, float]]:
+    """What ``floor.toml`` says, by model."""
     text = (files("memorycore.search") / "floor.toml").read_text(encoding="utf-8")
     return {model: {name: float(value) for name, value in told.items()} for model, told in tomllib.loads(text).items()}

@@ -41,6 +41,21 @@ class Asked:
     model_ms: float
 
 
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Near:
+    """How near some rows are to answering a question, ``[m]`` each.
+
+    Attributes:
+        answer: Where questions lie near their answers, in terms of the model's noise: 1 is what chance gives.
+        asked_for: The cosine of what is asked for and what is told; None where the model does not show it.
+        about: The cosine of whom or what both are about; None where the model does not show it.
+    """
+
+    answer: Floats
+    asked_for: Floats | None = None
+    about: Floats | None = None
+
+
 def ask_model(question: Question, embedding: EmbeddingService | None, *, wait_s: float) -> Asked:
     """The question's vector, or why there is none."""
     started = time.perf_counter()
@@ -120,8 +135,8 @@ class Likeness:
             raw = np.array(now, dtype=np.float32)
         return scoring.meaning(raw, self._calibration.noise, self._tuning)
 
-    def answering(self, rows: RowNumbers) -> Floats | None:
-        """How near these rows are to answering the question, in terms of the model's noise: 1 is what chance gives.
+    def answering(self, rows: RowNumbers) -> Near | None:
+        """How near these rows are to answering the question.
 
         NaN where there is no vector; None without a question's vector. The vectors are read, so it is for a few rows.
         """
@@ -130,10 +145,19 @@ class Likeness:
         if self._vector is None or self._asked.vector is None:
             return None
         calibration, seqs = self._calibration, self._rows.columns.seq[rows].tolist()
-        owners, parts = self.mapped(seqs)
-        found = best_of_each(owners, parts @ calibration.asking(self._asked.vector, self._asked.question.text))
-        now = [math.nan if seq in self._rows.reworded else found.get(seq, math.nan) for seq in seqs]
-        return np.array(now, dtype=np.float32) / np.float32(calibration.noise)
+        owners, parts = parts_of(self._c, seqs, self._fingerprint_id, calibration)
+
+        def best(question: Floats, told: Floats) -> Floats:
+            found = best_of_each(owners, of_length_one(told) @ question)
+            now = [math.nan if seq in self._rows.reworded else found.get(seq, math.nan) for seq in seqs]
+            return np.array(now, dtype=np.float32)
+
+        mapped = calibration.asking(self._asked.vector, self._asked.question.text)
+        answer = best(mapped, calibration.telling(parts)) / np.float32(calibration.noise)
+        if calibration.aspects is None:
+            return Near(answer=answer)
+        asked_for, about = (best(_unit(self._vector @ seen), parts @ seen) for seen in calibration.aspects)
+        return Near(answer=answer, asked_for=asked_for, about=about)
 
     def mapped(self, seqs: Sequence[int]) -> tuple[list[int], Floats]:
         """The vectors of these memories where questions lie near their answers, of length 1; and the memory of each."""
@@ -166,3 +190,7 @@ class Likeness:
         owners, parts = parts_of(self._c, newest, self._fingerprint_id, calibration)
         scores = best_of_each(owners, parts @ self._asked.vector)
         return {seq: score for seq, score in scores.items() if score >= strong}, strong
+
+
+def _unit(vector: Floats) -> Floats:
+    return of_length_one(vector[None, :])[0]

@@ -75,24 +75,43 @@ def test_small_talk_and_orders_to_code_are_offered_nothing(kinds: dict[str, Serv
 
 def test_most_questions_that_nothing_answers_are_offered_nothing(kinds: dict[str, Served]) -> None:
     asked = [kinds[kind] for kind in ("negative", "short-negative", "turn")]
-    assert sum(served.silent for served in asked) >= 0.70 * sum(served.number for served in asked)
+    assert sum(served.silent for served in asked) >= 0.80 * sum(served.number for served in asked)
 
 
 def test_most_of_what_a_recall_finds_is_not_called_weak(kinds: dict[str, Served]) -> None:
     found = sum(served.found for served in kinds.values())
     assert found >= 95
-    assert sum(served.kept for served in kinds.values()) >= 0.70 * found
+    assert sum(served.kept for served in kinds.values()) >= 0.84 * found
 
 
 @pytest.mark.parametrize("kind", ["zh-en", "en-zh"])
 def test_questions_find_memories_in_the_other_language(kinds: dict[str, Served], kind: str) -> None:
     assert kinds[kind].found >= 0.85 * kinds[kind].number
-    assert kinds[kind].kept >= 0.50 * kinds[kind].number
+    assert kinds[kind].kept >= 0.72 * kinds[kind].number
 
 
 def test_words_that_a_memory_holds_are_an_answer_and_a_shared_subject_is_not(core: MemoryCore) -> None:
     assert core.prefetch("KESTREL-88", session_id="")["items"]
     assert not core.prefetch("How old is Saskia?", session_id="")["items"]
+
+
+def test_a_memory_that_holds_nothing_of_what_is_asked_for_is_no_answer(tmp_path: Path) -> None:
+    options = CoreOptions(hot_dir=tmp_path / "hot", data_dir=tmp_path / "data")
+    with MemoryCore.open(options, long_lived=True) as core:
+        texts = ("Farouk repairs clocks and lives above his shop.", "The kiln reaches 1,240 degrees.", "窑炉由老谭看管")
+        list(core.remember_many([Draft(content=text) for text in texts], actor="test"))
+        while core.fill_vectors(timeout_s=60).made:
+            pass
+
+        def offered(question: str) -> list[str]:
+            return [item["content"] for item in core.prefetch(question, session_id="")["items"]]
+
+        assert texts[0] in offered("Where does Farouk live?")
+        assert texts[1] in offered("How hot does the kiln get?")
+        assert texts[2] in offered("谁在照看窑炉")
+        assert not offered("How much does Farouk charge?")
+        assert not offered("When was Farouk born?")
+        assert not offered("窑炉是哪一年买的")
 
 
 def test_without_a_model_words_alone_decide(tmp_path: Path) -> None:
@@ -102,3 +121,4 @@ def test_without_a_model_words_alone_decide(tmp_path: Path) -> None:
         list(words_only.remember_many([Draft(content=text) for text in texts], actor="test"))
         assert words_only.prefetch("bilge pump", session_id="")["items"]
         assert not words_only.prefetch("Who wrote the opera about the lighthouse?", session_id="")["items"]
+        assert not words_only.prefetch("How much did the mast cost?", session_id="")["items"]

@@ -3,6 +3,7 @@
 import subprocess
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -171,6 +172,12 @@ def test_a_calibration_reads_back_as_itself_and_only_for_its_fingerprint() -> No
     assert read is not None
     assert read.strong == 0.5
     assert list(read.means) == list(SCRIPT_CLASSES)
+    assert read.aspects is None
+    aspects = (np.eye(8, 3, dtype=np.float32), np.eye(8, 2, dtype=np.float32))
+    again = from_bytes(to_bytes(replace(neutral(8), aspects=aspects), "one"), "one")
+    assert again is not None
+    assert again.aspects is not None
+    assert [found.tolist() for found in again.aspects] == [found.tolist() for found in aspects]
     assert from_bytes(written, "two") is None
     assert from_bytes(written[:100], "one") is None
     assert from_bytes(b"", "one") is None

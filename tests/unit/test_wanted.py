@@ -1,0 +1,75 @@
+"""What kind of thing a question asks for, and which texts hold one."""
+
+import pytest
+
+from memorycore.domain.wanted import LONGEST, asked_for, holds, lacks_a_name
+
+
+@pytest.mark.parametrize(
+    ("question", "kind"),
+    [
+        ("When does the ferry leave?", "time"),
+        ("渡轮几点开", "time"),
+        ("フェリーはいつ出ますか", "time"),
+        ("Wann fährt die Fähre?", "time"),
+        ("When I run the tests they fail.", None),
+        ("How long is the crossing?", "span"),
+        ("¿Cuánto tiempo dura?", "span"),
+        ("How much did the lidar cost?", "money"),
+        ("跑步机花了多少钱", "money"),
+        ("How old is Noor?", "age"),
+        ("Quel âge a la voisine ?", "age"),
+        ("How heavy is the anvil?", "weight"),
+        ("钢丝绳多粗", "length"),
+        ("How many goats do we keep?", "count"),
+        ("鸡舍养了几只鸡", "count"),
+        ("What is the admin password of the router?", "password"),
+        ("Which port does the broker use?", "identifier"),
+        ("Which version control system do we use?", None),
+        ("What is the vet's phone number?", "phone"),
+        ("Who drilled the well?", "person"),
+        ("谁借走了梯子", "person"),
+        ("Why does the baler jam?", None),
+        ("怎么重启机器人", None),
+    ],
+)
+def test_the_kind_is_told_by_the_words_of_the_question(question: str, kind: str | None) -> None:
+    found = asked_for(question)
+    assert (found.name if found else None) == kind
+
+
+@pytest.mark.parametrize(
+    ("question", "answer", "other"),
+    [
+        ("When does the ferry leave?", "渡轮早上八点离港", "The ferry is run by two brothers."),
+        ("How long is the crossing?", "Die Überfahrt dauert vierzig Minuten.", "The crossing is rough."),
+        ("How much did the lidar cost?", "激光雷达花了八百", "The lidar is mounted upside down."),
+        ("How old is Noor?", "Noor turned 31 in May.", "Noor signs every order above 500 pounds."),
+        ("How heavy is the anvil?", "铁砧重八十公斤", "The anvil is 40 cm long."),
+        ("How many goats do we keep?", "山羊养了十一只", "Goats must not get rhododendron leaves."),
+        ("What is the user's passport number?", "Passport: K4471902", "The passport expires in March 2031."),
+        ("What is the wifi password?", "访客无线的口令在冰箱上", "The wifi is slow in the cellar."),
+        ("Who drilled the well?", "The well was drilled by Hagen.", "The well is deep."),
+        ("收割机师傅姓什么", "收割机师傅姓丁", "收割机烧柴油"),
+    ],
+)
+def test_only_a_text_with_such_a_thing_holds_one(question: str, answer: str, other: str) -> None:
+    kind = asked_for(question)
+    assert kind is not None
+    assert holds(kind, answer, question)
+    assert not holds(kind, other, question)
+
+
+def test_what_the_question_says_itself_is_no_answer_and_a_long_text_holds_everything() -> None:
+    question = "How many frames does hive number 7 have?"
+    kind = asked_for(question)
+    assert kind is not None
+    assert not holds(kind, "Hive number 7 stands by the hedge.", question)
+    assert holds(kind, "The hives stand by the hedge. " * LONGEST, question)
+
+
+def test_a_name_of_the_question_is_missed_where_capitals_tell_names() -> None:
+    assert lacks_a_name("The hotel in Hangzhou is opposite the fair.", "Which hotel did we book in Naples?")
+    assert not lacks_a_name("In Naples we stay at the Vesuvio.", "Which hotel did we book in Naples?")
+    assert not lacks_a_name("Der Stellplatz kostet 42 Euro.", "Was kostet der Platz für den Wohnwagen?")
+    assert not lacks_a_name("The hotel is opposite the fair.", "Which hotel did we book? Thanks.")
