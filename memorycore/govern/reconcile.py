@@ -27,7 +27,7 @@ from memorycore.intake import Shown, as_data, as_kept
 from memorycore.lifecycle import hot, rows
 from memorycore.lifecycle.rows import Cause
 from memorycore.options import GateOptions
-from memorycore.store import Database, all_rows, first_row, intents, memories, standing, vectors
+from memorycore.store import Database, all_rows, first_row, give_way, intents, memories, standing, vectors
 from memorycore.store.intents import Intent
 from memorycore.store.memories import to_ms
 
@@ -213,6 +213,7 @@ def _adopt_later(db: Database, tier: HotTier, texts: Sequence[str], this: "Pass"
     """
     for start in range(0, len(texts), AT_ONCE):
         part = texts[start : start + AT_ONCE]
+        give_way()
         for text in part:  # what takes longest, while nobody waits
             this.read(text)
         with db.write() as c:

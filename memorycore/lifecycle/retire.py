@@ -9,6 +9,7 @@ import json
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
+from typing import TypeVar
 
 import apsw
 
@@ -19,9 +20,13 @@ from memorycore.hot.tier import HotTier, Turn, Turned
 from memorycore.lifecycle import hot, rows, turn
 from memorycore.lifecycle.hot import Begun
 from memorycore.lifecycle.rows import Cause
-from memorycore.store import Database, all_rows, edges, intents, standing
+from memorycore.store import Database, all_rows, edges, give_way, intents, standing
 from memorycore.store.intents import How, Intent
 from memorycore.store.memories import to_ms
+
+AT_ONCE = 1_000  # of those that leave together, how many one transaction takes: half a second
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,13 +104,25 @@ def rearrange(  # noqa: PLR0913 what leaves, what comes, and why
     """
     if resident_days is not None:
         tier = replace(tier, resident=timedelta(days=resident_days))
-    try:
-        with db.write() as c:
-            begun, kept = _begin(c, tier, leaving, replace(cause, automatic=True))
-    except StoreBusy:  # what comes has its intent already
-        begun, kept = [], {item.memory.id: "busy" for item in leaving}
+    begun: list[Retiring] = []
+    kept: dict[str, str] = {}
+    for part in _parts(leaving):
+        try:
+            with db.write() as c:
+                more, refused = _begin(c, tier, part, replace(cause, automatic=True))
+        except StoreBusy:  # what comes has its intent already
+            more, refused = [], {item.memory.id: "busy" for item in part}
+        begun += more
+        kept |= refused
+        if len(part) == AT_ONCE:
+            give_way()
     done = carry_out(db, tier, begun, coming, cause, fold=fold, again=again)
     return replace(done, kept={**kept, **done.kept})
+
+
+def _parts(items: Sequence[T]) -> list[Sequence[T]]:
+    """So many that one transaction takes them while others wait for their turn."""
+    return [items[start : start + AT_ONCE] for start in range(0, len(items), AT_ONCE)]
 
 
 def _begin(
@@ -114,7 +131,7 @@ def _begin(
     """Step 1: write down what shall leave, and why others may not."""
     begun: list[Retiring] = []
     kept: dict[str, str] = {}
-    busy = turn.at_work(c, tier.namespace, cause.at)
+    busy = intents.at_work(c, tier.namespace, to_ms(cause.at) or 0)
     for item in leaving:
         if why := _why_kept(c, tier, item.memory, cause, busy):
             kept[item.memory.id] = why
@@ -201,20 +218,34 @@ def carry_out(  # noqa: PLR0913 what leaves, what comes, and why
                     rows.hold_back(c, item.memory, replace(cause, reason="file_unusable"))
         raise
     left: set[str] = set()
+    *early, last = _parts(safe) or [[]]
+    for part in early:  # whoever dies in between leaves the other intents, and they are settled by the next look
+        with db.write() as c:
+            left |= _settle_all(c, tier, part, turned, kept)
+        give_way()
     with db.write() as c:
-        for item in safe:
-            if not intents.end(c, item.intent):  # who took this process for dead has ended it
-                kept[item.memory.id] = "busy"
-            elif settle(c, tier, item.leaving, _stands(item.leaving, turned), item.cause):
-                left.add(item.memory.id)
-            else:
-                kept[item.memory.id] = "changed"
+        left |= _settle_all(c, tier, last, turned, kept)
         present = turned.written.present
         ended = [item for item in coming if not again or item.memory.content in present]
         placed = hot.placed_ones(c, tier, ended, turned.written, cause)
         hot.follow(c, tier, turned.written)
     wrote = turned.written.sha_before != turned.written.sha_after
     return Rearranged(left=frozenset(left), kept=kept, placed=placed, usage=turned.written.usage, wrote=wrote)
+
+
+def _settle_all(
+    c: apsw.Connection, tier: HotTier, safe: Sequence[Retiring], turned: Turned, kept: dict[str, str]
+) -> set[str]:
+    """Step 3 for many: ids of those that left; why others did not comes into ``kept``."""
+    left: set[str] = set()
+    for item in safe:
+        if not intents.end(c, item.intent):  # who took this process for dead has ended it
+            kept[item.memory.id] = "busy"
+        elif settle(c, tier, item.leaving, _stands(item.leaving, turned), item.cause):
+            left.add(item.memory.id)
+        else:
+            kept[item.memory.id] = "changed"
+    return left
 
 
 def _read_back(db: Database, begun: Sequence[Retiring]) -> list[Retiring]:

@@ -47,7 +47,7 @@ def claim(
 ) -> Memory:
     """The row of a memory that this transaction is going to change; ``new_text`` is what it will say, if that changes.
 
-    ``busy``: what ``at_work`` said in this transaction, for whoever claims many.
+    ``busy``: what ``intents.at_work`` said in this transaction, for whoever claims many.
 
     Raises:
         Conflict: Wording, place or state are others than in ``memory``, or somebody's change is under way.
@@ -60,12 +60,6 @@ def claim(
     elif memory.id in busy:
         raise Conflict(id=memory.id, why=BEING_CHANGED)
     return found
-
-
-def at_work(c: apsw.Connection, namespace: str, now: datetime) -> set[str]:
-    """Ids of the memories for which a living process is changing a hot file."""
-    now_ms = to_ms(now) or 0
-    return {one.memory_id for one in intents.all_open(c, namespace) if not intents.abandoned(one, now_ms)}
 
 
 def is_changed(c: apsw.Connection, memory: Memory) -> bool:

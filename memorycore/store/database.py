@@ -20,6 +20,7 @@ from memorycore.store.folders import make_private
 from memorycore.store.statements import only_row
 
 BUSY_TIMEOUT_MS = 5_000
+GIVE_WAY_S = 0.11
 # The write-ahead log is cut when it grows beyond this. Readers that take turns would else let it grow for ever.
 LOG_BYTES = 16 * 1024 * 1024
 CUT_WAIT_MS = 200  # how long a cut may wait for readers: a writer waits with it
@@ -210,6 +211,11 @@ class Database:
                 self._idle.put_nowait(connection)
                 return
         connection.close()
+
+
+def give_way() -> None:
+    """Between two of many transactions: SQLite looks for a free lock every tenth of a second at least."""
+    time.sleep(GIVE_WAY_S)
 
 
 def open_database(data_dir: Path) -> Database:

@@ -108,6 +108,12 @@ def all_open(c: apsw.Connection, namespace: str) -> list[Intent]:
     return _intents(all_rows(c, "all_open_intents", {"namespace": namespace}))
 
 
+def at_work(c: apsw.Connection, namespace: str, now_ms: int) -> set[str]:
+    """Ids of the memories for which a living process is changing a hot file. Of thousands it reads only that."""
+    rows = all_rows(c, "all_open_intents", {"namespace": namespace})
+    return {memory_id for _, memory_id, _, _, _, at, owner in rows if not _is_gone(at, owner, now_ms)}
+
+
 def _intents(rows: list[tuple[Any, ...]]) -> list[Intent]:
     return [
         Intent(
@@ -129,9 +135,13 @@ def me() -> str:
 
 def abandoned(intent: Intent, now_ms: int) -> bool:
     """Whether the owner of an intent is gone: its process is dead, or it has had far more time than a change takes."""
-    if abs(now_ms - intent.started_at_ms) > OWNER_GONE_AFTER_MS:
+    return _is_gone(intent.started_at_ms, intent.owner, now_ms)
+
+
+def _is_gone(started_at_ms: int, owner: str, now_ms: int) -> bool:
+    if abs(now_ms - started_at_ms) > OWNER_GONE_AFTER_MS:
         return True
-    pid, _, host = intent.owner.partition("@")
+    pid, _, host = owner.partition("@")
     return host == socket.gethostname() and not is_running(int(pid))
 
 

@@ -1,5 +1,7 @@
 """A hot file that somebody filled with thousands of entries is taken in and thinned out like any other."""
 
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -9,12 +11,23 @@ from memorycore.core import MemoryCore
 from memorycore.core.rooms import new_id
 from memorycore.govern.reconcile import AT_ONCE
 from memorycore.hot.document import size
+from tests.daemons import wait_for
 from tests.homes import Home
 
 MANY = [
     f"Always oil hinge {number} of gate {number * 7 % 1000} before the visit of keeper {number * 13 % 997}."
     for number in range(2 * AT_ONCE + 200)
 ]
+
+
+OVERFLOW = """
+import pathlib, sys
+from tests.homes import Home
+home = Home(pathlib.Path(sys.argv[1]))
+home.clock.forward(days=20)
+with home.core() as core:
+    core.overflow()
+"""
 
 
 def touch(home: Home, new_id: Callable[[], str]) -> None:
@@ -86,3 +99,24 @@ def test_room_is_made_in_it_at_once_and_nothing_is_lost(tmp_path: Path) -> None:
         assert sum(entry.startswith("[recall]") for entry in home.entries()) > 3
         assert size(home.entries()) > home.options.thresholds["memory"].hard - 200
     assert texts(home) == sorted(MANY)
+
+
+def test_nothing_is_lost_when_the_run_dies_between_the_file_and_the_last_row(tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    home.write_memory_file(*MANY)
+    with home.core() as core:
+        core.touch()
+    running = subprocess.Popen([sys.executable, "-c", OVERFLOW, str(tmp_path)])
+    try:
+        wait_for(lambda: home.memory_file.stat().st_size < 10_000)
+    finally:
+        running.kill()
+        running.wait()
+    home.clock.forward(days=20)
+    with home.core() as core:
+        core.touch()
+        lines = list(core.export())
+        assert core.audit()["targets"][0]["clean"]
+    assert sorted(str(line["content"]) for line in lines) == sorted(MANY)
+    hot = {str(line["content"]) for line in lines if line["tier"] == "hot"}
+    assert hot == {entry for entry in home.entries() if not entry.startswith("[recall")}
