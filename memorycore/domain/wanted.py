@@ -12,7 +12,10 @@ from functools import cache, lru_cache
 from importlib.resources import files
 from typing import Any
 
+from memorycore.domain.assertion.amounts import NUMERAL
+from memorycore.domain.assertion.patterns import FIRST_CJK
 from memorycore.domain.assertion.tokens import Token, scan
+from memorycore.domain.assertion.words import table
 from memorycore.domain.text import fold
 
 LONGEST = 600
@@ -49,14 +52,18 @@ def asked_for(question: str) -> Kind | None:
 
 def holds(kind: Kind, text: str, question: str) -> bool:
     """Whether a text holds a thing of this kind that the question does not say itself."""
-    if len(text) > LONGEST:
+    if len(text) > LONGEST or _tells(kind, text, fold(question)):
         return True
+    if not kind.names and not _numerals().search(fold(text)):  # to read tokens takes ten times as long
+        return False
     asked = frozenset(token.key for token in _read(question))
-    if any(token.key not in asked and _is_one(kind, token) for token in _read(text)):
-        return True
+    return any(token.key not in asked and _is_one(kind, token) for token in _read(text))
+
+
+def _tells(kind: Kind, text: str, folded: str) -> bool:
+    """Whether a pattern finds one; ``folded``: the question."""
     if kind.tells is None:
         return False
-    folded = fold(question)
     said = frozenset(_NUMBER.findall(folded))
     left = _NUMBER.sub(lambda number: " " if number[0] in said else number[0], fold(text))
     return any(not kind.names or found[0] not in folded for found in kind.tells.finditer(left))
@@ -112,6 +119,16 @@ def _has_digits(kind: Kind, token: Token) -> bool:
 def _read(text: str) -> tuple[Token, ...]:
     """The near memories of one question are near to the next one too."""
     return tuple(scan(text)[0])
+
+
+@cache
+def _numerals() -> re.Pattern[str]:
+    """Digits, Chinese numerals, and the number words of all languages."""
+    told = table("numerals")
+    words = {fold(word) for name in ("values", "multipliers") for own in told[name].values() for word in own}
+    latin = "|".join(sorted(re.escape(word) for word in words if word.isascii() or word[0] < FIRST_CJK))
+    others = "|".join(sorted(re.escape(word) for word in words if word[0] >= FIRST_CJK))
+    return re.compile(rf"\d|{NUMERAL.pattern.partition(']')[0]}半双]|\b(?:half|quarter|{latin})\b|{others}")
 
 
 @cache
