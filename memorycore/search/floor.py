@@ -10,6 +10,7 @@ alone decide.
 
 from __future__ import annotations
 
+import math
 import re
 import tomllib
 from dataclasses import dataclass, replace
@@ -86,7 +87,7 @@ def signs(sought: Sought, rows: RowNumbers) -> Signs:
     odds = odds - _against(sought, texts, np.where(np.isnan(nearness) & ~whole, odds, np.float32(-1)), words)
     if near is not None:
         model = _model(aspects=near.asked_for is not None)
-        meant = _meant(near, whole, _in_other_script(sought, texts), model)
+        meant = _meant(near, whole, _in_other_script(sought, texts), model) - _crowd(len(sought.rows), model)
         meant = meant - _against(sought, texts, np.where(~np.isnan(meant) & ~whole, meant, np.float32(-1)), model)
         odds = np.where(np.isnan(nearness), odds, meant)
     return Signs(share=share, nearness=nearness, odds=odds.astype(np.float32))
@@ -102,6 +103,11 @@ def _meant(near: Near, whole: Mask, elsewhere: Mask, model: Mapping[str, float])
         short = np.maximum(0.0, model["about_enough"] - near.about)
         odds = odds + np.where(whole, 0.0, model["asked_for"] * near.asked_for - model["about"] * short)
     return odds.astype(np.float32)
+
+
+def _crowd(memories: int, model: Mapping[str, float]) -> float:
+    """By how much the bound is higher for so many memories; never lower."""
+    return model["crowd"] * math.log(max(1.0, memories / constants()["others"]["fitted_with"]))
 
 
 def noise(seen: Signs, named: Mask, *, beside: bool) -> Mask:

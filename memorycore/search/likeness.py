@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from memorycore.domain import scoring
 from memorycore.search import vector_index
-from memorycore.search.vectors import Matrix, best_of_each, best_rows, of_length_one, parts_of
+from memorycore.search.vectors import Matrix, best_of_each, best_rows, by_root_of_length, of_length_one, parts_of
 from memorycore.store.statements import all_rows
 from memorycore.store.vectors import known_fingerprint
 
@@ -94,7 +94,7 @@ class Likeness:
             return
         self._fingerprint_id = known
         self._calibration = asked.calibration
-        self._vector = asked.calibration.centred(asked.vector, asked.question.text)
+        self._vector = asked.calibration.ranking(asked.vector, asked.question.text)
         if index is not None:
             self._matrix = index.matrix(c, known, asked.calibration)
         elif not vector_index.serves(c, asked.fingerprint, asked.calibration):
@@ -130,10 +130,10 @@ class Likeness:
         else:
             seqs = self._rows.columns.seq[rows].tolist()
             owners, parts = parts_of(self._c, seqs, self._fingerprint_id, self._calibration)
-            found = best_of_each(owners, of_length_one(parts) @ self._vector)
+            found = best_of_each(owners, by_root_of_length(parts) @ self._vector)
             now = [math.nan if seq in self._rows.reworded else found.get(seq, math.nan) for seq in seqs]
             raw = np.array(now, dtype=np.float32)
-        return scoring.meaning(raw, self._calibration.noise, self._tuning)
+        return scoring.meaning(raw, self._calibration.chance, self._tuning)
 
     def answering(self, rows: RowNumbers) -> Near | None:
         """How near these rows are to answering the question.
@@ -156,7 +156,8 @@ class Likeness:
         answer = best(mapped, calibration.telling(parts)) / np.float32(calibration.noise)
         if calibration.aspects is None:
             return Near(answer=answer)
-        asked_for, about = (best(_unit(self._vector @ seen), parts @ seen) for seen in calibration.aspects)
+        centred = calibration.centred(self._asked.vector, self._asked.question.text)
+        asked_for, about = (best(_unit(centred @ seen), parts @ seen) for seen in calibration.aspects)
         return Near(answer=answer, asked_for=asked_for, about=about)
 
     def mapped(self, seqs: Sequence[int]) -> tuple[list[int], Floats]:

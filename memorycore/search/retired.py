@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from memorycore.search.request import Hit
     from memorycore.search.weighing import Sought, Weighed
 
-FOR_A_TASK = 3
+FOR_A_TASK = 4
 FOR_A_QUESTION = 2
 LEAST_RESULTS = 5  # of fewer none is given away
 RULES = ("core", "rule")

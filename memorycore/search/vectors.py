@@ -1,12 +1,12 @@
-"""The vector channel: the cosine of a question and the residuals of memories, with three ways to get at the vectors.
+"""The vector channel: how near the residuals of memories are to a question, with three ways to get at the vectors.
 
 A process that lives long holds all residuals in memory (``Matrix``). One that does not asks sqlite-vec (``ask_index``),
 or, where that cannot load or is not worth it, reads the vectors (``Matrix`` again, for one question). Whoever answers,
 the best rows get their score from the same stored vectors, so the answers are the same.
 
 ``r`` is the vector minus the mean of its script class (see ``embed.calibration``); a memory with several parts is as
-like as its best part. From the question the mean of questions is taken out, so that neither being a question nor the
-language of one counts as being alike.
+like as its best part. The vector of the question is ``Calibration.ranking``, and a score ``ranking · r / sqrt(|r|)``,
+between the inner product and the cosine, since either alone ranks worse (benchmarks/RESULTS.md).
 """
 
 from __future__ import annotations
@@ -106,11 +106,11 @@ class Matrix:
         self.since = newest
 
     def likeness(self, question: Floats, rows: Rows) -> Floats:
-        """Cosines of all rows with a question of length 1, ``[n]``; NaN for a memory that has no vector."""
+        """Scores of all rows for the vector of a question, ``[n]``; NaN for a memory that has no vector."""
         import numpy as np
 
         scores = self._residuals[: self._used] @ question
-        scores /= np.maximum(self._length[: self._used], _SMALLEST_LENGTH)
+        scores /= np.sqrt(np.maximum(self._length[: self._used], _SMALLEST_LENGTH))
         likeness = np.full(len(rows), np.nan, dtype=np.float32)
         ours, place = self._standing_in(rows)
         np.fmax.at(likeness, place, scores[ours])
@@ -236,6 +236,13 @@ def best_of_each(seqs: Sequence[int], scores: Floats) -> dict[int, float]:
     for seq, score in zip(seqs, scores.tolist(), strict=True):
         best[seq] = max(score, best.get(seq, score))
     return best
+
+
+def by_root_of_length(rows: Floats) -> Floats:
+    """Residuals as ``Matrix.likeness`` scores them."""
+    import numpy as np
+
+    return rows / np.sqrt(np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), _SMALLEST_LENGTH))
 
 
 def of_length_one(rows: Floats) -> Floats:

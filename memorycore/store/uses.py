@@ -86,14 +86,11 @@ class Uses:
         self._kept = _Notes()
         self._seen: dict[str, datetime] = {}
 
-    def note(self, seqs: Sequence[int], question: Query | None = None, *, telling: int | None = None) -> None:
-        """These rows were answers just now, and this was asked. The first ``telling`` were surely meant."""
+    def note(self, seqs: Sequence[int], question: Query | None = None) -> None:
+        """These rows were answers just now, the best one first, and this was asked."""
         now = to_ms(self._clock()) or 0
         with self._lock:
-            most = len(seqs) if telling is None else telling
-            self._kept.uses += [
-                (int(seq), now, place if place <= most else 2 * place) for place, seq in enumerate(seqs, 1)
-            ]
+            self._kept.uses += [(int(seq), now, place) for place, seq in enumerate(seqs, 1)]
             if question is not None and self._log is not None:
                 self._kept.questions.append(question)
             full = max(len(self._kept.uses), len(self._kept.questions) + len(self._kept.gated)) > MOST_KEPT

@@ -200,8 +200,8 @@ def test_a_turn_leaves_no_word_of_the_conversation(daemon: Service) -> None:
 
 
 def test_a_host_that_says_what_reached_it_loses_nothing_to_a_late_answer(daemon: Service) -> None:
-    stored = daemon.answer("store", content="The lighthouse keeper is called Ingrid.")
-    question = {"query": "What is the lighthouse keeper called?", "session_id": "late"}
+    stored = daemon.answer("store", content="Ingrid's boat is moored at pontoon seven.")
+    question = {"query": "At which pontoon is Ingrid's boat moored?", "session_id": "late"}
     for _ in range(2):
         assert [item["id"] for item in daemon.answer("prefetch", **question, given=[])["items"]] == [stored["id"]]
     assert daemon.answer("prefetch", **question, given=[stored["id"]])["items"] == []

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from memorycore.domain.text import SCRIPT_CLASSES, script_class
@@ -157,7 +157,9 @@ def test_measuring_takes_the_language_out_and_tells_near_from_far() -> None:
 
 def test_residuals_come_for_one_row_for_many_and_by_script() -> None:
     means = {name: np.full(4, number, dtype=np.float32) for number, name in enumerate(SCRIPT_CLASSES)}
-    calibration = Calibration(means=means, unrelated=0, equal=1, strong=0.5, asked=means, noise=0.1, answering=None)
+    calibration = Calibration(
+        means=means, unrelated=0, equal=1, strong=0.5, asked=means, noise=0.1, chance=0.1, answering=None
+    )
     rows = np.ones((2, 4), dtype=np.float32)
     assert calibration.residuals(rows[0], "han").tolist() == [0.0] * 4
     assert calibration.residuals(rows, "latin").tolist() == [[1.0] * 4] * 2
@@ -227,6 +229,7 @@ def test_of_a_long_question_beginning_and_end_are_read_in_whole_words() -> None:
 
 
 @given(st.text(min_size=1, max_size=400))
+@example("0" * 30)
 def test_a_question_is_never_read_further_than_the_model_may(text: str) -> None:
     assert estimate_tokens(gist(text, most=30, count=estimate_tokens)) <= 30
     assert gist(text, most=estimate_tokens(text), count=estimate_tokens) == text

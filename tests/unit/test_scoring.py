@@ -78,7 +78,7 @@ def test_without_a_model_the_words_alone_are_the_evidence() -> None:
 
 
 def test_evidence_stays_between_nothing_and_one() -> None:
-    meant = scoring.meaning(floats(-9.0, 0.09, 9.0), 0.05, TUNING)
+    meant = scoring.meaning(floats(-9.0, 0.1, 9.0), 0.05, TUNING)
     assert meant.tolist() == pytest.approx([0.0, 0.5, 1.0])
     assert evidence(floats(1.0, 1.0, 1.0), meant, TUNING).max() <= 1.0
 
