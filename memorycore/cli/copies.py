@@ -1,9 +1,13 @@
 """A copy of the database to look into, where the one that is meant cannot be opened: a full disk, a fault of it."""
 
+import os
 import shutil
+import signal
+import sys
 import tempfile
-from collections.abc import Generator
-from contextlib import contextmanager, suppress
+import threading
+from collections.abc import Generator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,6 +16,8 @@ from memorycore.options import CoreOptions
 
 IN_MEMORY = "/dev/shm"  # noqa: S108 where Linux has a file system that needs no disk; the folder made there is private
 BESIDE_BYTES = 4 * 1024 * 1024  # what SQLite and a look write beside the copy
+TRIES = 3  # somebody may write while we copy
+ENDINGS = ("SIGTERM", "SIGHUP")
 
 
 @contextmanager
@@ -21,16 +27,59 @@ def copied(options: CoreOptions, failure: StoreError) -> Generator[CoreOptions]:
     Raises:
         StoreError: The ``failure`` that made a copy necessary, where none can be made.
     """
-    files = [one for name in ("memorycore.db", "memorycore.db-wal") if (one := options.data_dir / name).is_file()]
-    try:
-        needed = BESIDE_BYTES + 2 * sum(one.stat().st_size for one in files)
-        folder = next(path for path in (tempfile.gettempdir(), IN_MEMORY) if files and _free(path) > needed)
-        with tempfile.TemporaryDirectory(prefix="memorycore-", dir=folder) as made:
+    with ExitStack() as stack:
+        try:
+            made = stack.enter_context(_copy(options.data_dir))
+        except (OSError, StopIteration):
+            raise failure from None
+        yield replace(options, data_dir=made, looks_only=True, remote=None, limits_source=None)
+
+
+@contextmanager
+def _copy(data_dir: Path) -> Generator[Path]:
+    """A private folder with the database and its log as they were at one moment; gone however we end, but for a kill.
+
+    Raises:
+        OSError: They cannot be read, or did not rest long enough.
+        StopIteration: There are none, or nowhere is room.
+    """
+    files = [one for name in ("memorycore.db", "memorycore.db-wal") if (one := data_dir / name).is_file()]
+    needed = BESIDE_BYTES + 2 * sum(one.stat().st_size for one in files)
+    folder = next(path for path in (tempfile.gettempdir(), IN_MEMORY) if files and _free(path) > needed)
+    with _ending_in_order(), tempfile.TemporaryDirectory(prefix="memorycore-", dir=folder) as made:
+        for _ in range(TRIES):
+            before = _stamps(files)
             for one in files:
                 shutil.copyfile(one, Path(made) / one.name)
-            yield replace(options, data_dir=Path(made), looks_only=True, remote=None, limits_source=None)
-    except (OSError, StopIteration):
-        raise failure from None
+                (Path(made) / one.name).chmod(0o600)
+            if _stamps(files) == before:
+                break
+        else:
+            raise OSError
+        yield Path(made)
+
+
+def _stamps(files: Sequence[Path]) -> list[tuple[int, int]]:
+    return [(found.st_size, found.st_mtime_ns) for found in map(os.stat, files)]
+
+
+@contextmanager
+def _ending_in_order() -> Generator[None]:
+    """Let what would end this process at once end it as an error does, so that no copy stays behind."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def leave(number: int, _frame: object) -> None:
+        sys.exit(128 + number)
+
+    numbers = [number for name in ENDINGS if (number := getattr(signal, name, None)) is not None]
+    former = {number: signal.signal(number, leave) for number in numbers}
+    try:
+        yield
+    finally:
+        for number, handler in former.items():
+            signal.signal(number, handler)
 
 
 def _free(folder: str) -> int:

@@ -143,13 +143,13 @@ def from_bytes(data: bytes, fingerprint: str) -> Calibration | None:
             asked = dict(zip(scripts, found["asked"].astype(np.float32), strict=True))
             answering = found["answering"].astype(np.float32)
             constants = dict(zip(_CONSTANTS, found["constants"].tolist(), strict=True))
-            aspects = [found[name].astype(np.float32) for name in _ASPECTS if name in found]
+            aspects = [found[name].astype(np.float32) for name in _ASPECTS]
     except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
         return None
     return Calibration(
         means=means, asked=asked, **constants,
         answering=answering if answering.size else None,
-        aspects=(aspects[0], aspects[1]) if aspects and aspects[0].size else None,
+        aspects=(aspects[0], aspects[1]) if aspects[0].size else None,
     )  # fmt: skip
 
 

@@ -73,7 +73,8 @@ def short(memory_id: str) -> str:
 def _by_end(c: apsw.Connection, given: str, namespaces: Sequence[str]) -> Memory | None:
     if not _END.fullmatch(given):
         return None
-    ids = memories.ids_ending(c, given.lower(), namespaces)
+    # Ids that came from elsewhere have no digits of chance at their end: a date may be one.
+    ids = [one for one in memories.ids_ending(c, given.lower(), namespaces) if _ID.fullmatch(one)]
     if len(ids) > 1:
         raise InvalidInput(field="id", why="end_of_several", value=given, allowed=", ".join(ids))
     return memories.by_id(c, ids[0], namespaces) if ids else None

@@ -6,6 +6,7 @@ is not there whole, and found by its words, does not leave the file.
 """
 
 import json
+import time
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
@@ -106,10 +107,12 @@ def rearrange(  # noqa: PLR0913 what leaves, what comes, and why
         tier = replace(tier, resident=timedelta(days=resident_days))
     begun: list[Retiring] = []
     kept: dict[str, str] = {}
+    started = time.monotonic()
     for part in _parts(leaving):
+        now = cause.at + timedelta(seconds=time.monotonic() - started)  # else the last ones seem begun long ago
         try:
             with db.write() as c:
-                more, refused = _begin(c, tier, part, replace(cause, automatic=True))
+                more, refused = _begin(c, tier, part, replace(cause, at=now, automatic=True))
         except StoreBusy:  # what comes has its intent already
             more, refused = [], {item.memory.id: "busy" for item in part}
         begun += more
@@ -239,13 +242,18 @@ def _settle_all(
     """Step 3 for many: ids of those that left; why others did not comes into ``kept``."""
     left: set[str] = set()
     for item in safe:
-        if not intents.end(c, item.intent):  # who took this process for dead has ended it
+        # Who took this process for dead has ended it; where they left the row as it was, the file says what is true.
+        if not intents.end(c, item.intent) and not _is_as_before(hot.fresh(c, item.memory), item.memory):
             kept[item.memory.id] = "busy"
         elif settle(c, tier, item.leaving, _stands(item.leaving, turned), item.cause):
             left.add(item.memory.id)
         else:
             kept[item.memory.id] = "changed"
     return left
+
+
+def _is_as_before(now: Memory, before: Memory) -> bool:
+    return (now.state, now.residence, now.file_hash) == (before.state, before.residence, before.file_hash)
 
 
 def _read_back(db: Database, begun: Sequence[Retiring]) -> list[Retiring]:

@@ -53,7 +53,19 @@ def test_a_broken_config_changes_nothing_until_it_can_be_read(tmp_path: Path) ->
         allow(tmp_path, 3000, 900)
         assert limits(core) == [3000, 900]
         config.unlink()
-        assert limits(core) == [2200, 1375]
+        wait_for(lambda: limits(core) == [2200, 1375])
+
+
+def test_a_config_that_is_being_written_moves_nothing_out_of_a_file(tmp_path: Path) -> None:
+    with opened(tmp_path) as core:
+        allow(tmp_path, 20_000)
+        file, config = (tmp_path / ".hermes" / name for name in ("memories/MEMORY.md", "config.yaml"))
+        file.write_text("\n§\n".join(f"{line} Number {turn}." for turn in range(5) for line in FULL), encoding="utf-8")
+        core.host_wrote()
+        for half in ("", "model: x\n"):
+            config.write_text(half, encoding="utf-8")
+            assert core.host_wrote()["hot"][0]["limit"] == 20_000
+        assert len(file.read_text(encoding="utf-8").split("\n§\n")) == 5 * len(FULL)
 
 
 def test_a_limit_that_was_set_for_us_stays(tmp_path: Path) -> None:

@@ -64,6 +64,14 @@ def test_what_is_shorter_or_a_text_names_no_id(tmp_path: Path) -> None:
         assert core.forget("deadbeef", actor="test").get("before") == "deadbeef"
 
 
+def test_the_end_of_an_id_that_came_from_elsewhere_names_nothing(tmp_path: Path) -> None:
+    with with_ids(Home(tmp_path), "journal-2026-11-30", "0190f3c2-0000-7000-8000-1111c2870ffd") as core:
+        with pytest.raises(NotFound):
+            core.inspect("2026-11-30")
+        assert core.forget("2026-11-30", actor="test")["status"] == "candidates"
+        assert core.inspect("journal-2026-11-30")["id"] == "journal-2026-11-30"
+
+
 def test_a_note_ends_with_the_end_of_its_id(tmp_path: Path) -> None:
     with Home(tmp_path).core(long_lived=True) as core:
         stored = core.remember(Draft(content=FACTS[0]), actor="test").get("id", "")

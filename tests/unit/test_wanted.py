@@ -1,5 +1,7 @@
 """What kind of thing a question asks for, and which texts hold one."""
 
+import time
+
 import pytest
 
 from memorycore.domain.wanted import LONGEST, asked_for, holds, lacks_a_name
@@ -73,3 +75,10 @@ def test_a_name_of_the_question_is_missed_where_capitals_tell_names() -> None:
     assert not lacks_a_name("In Naples we stay at the Vesuvio.", "Which hotel did we book in Naples?")
     assert not lacks_a_name("Der Stellplatz kostet 42 Euro.", "Was kostet der Platz für den Wohnwagen?")
     assert not lacks_a_name("The hotel is opposite the fair.", "Which hotel did we book? Thanks.")
+
+
+@pytest.mark.parametrize("sign", ["'", "-", "?", "a ", "1 ", "多"])
+def test_no_question_keeps_a_process_busy(sign: str) -> None:
+    started = time.process_time()
+    asked_for(sign * (300 // len(sign)) + " where is the spare key")
+    assert time.process_time() - started < 1
