@@ -6,7 +6,6 @@ is not there whole, and found by its words, does not leave the file.
 """
 
 import json
-import time
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
@@ -107,12 +106,10 @@ def rearrange(  # noqa: PLR0913 what leaves, what comes, and why
         tier = replace(tier, resident=timedelta(days=resident_days))
     begun: list[Retiring] = []
     kept: dict[str, str] = {}
-    started = time.monotonic()
     for part in _parts(leaving):
-        now = cause.at + timedelta(seconds=time.monotonic() - started)  # else the last ones seem begun long ago
         try:
             with db.write() as c:
-                more, refused = _begin(c, tier, part, replace(cause, at=now, automatic=True))
+                more, refused = _begin(c, tier, part, replace(cause, automatic=True))
         except StoreBusy:  # what comes has its intent already
             more, refused = [], {item.memory.id: "busy" for item in part}
         begun += more

@@ -113,3 +113,9 @@ def test_sentences_of_different_pairs_hardly_ever_replace_one_another() -> None:
     found = [(one, other, judge(one, other)) for one, other in zip(shuffled[::2], shuffled[1::2], strict=True)]
     destroyed = [(one, other) for one, other, verdict in found if verdict.relation in DESTRUCTIVE]
     assert len(destroyed) <= 1, destroyed
+
+
+def test_an_hour_and_more_minutes_than_an_hour_has_are_one_amount() -> None:
+    film = "The film lasts an hour and {} minutes."
+    assert judge(film.format(35), film.format(95)).relation == "disputes"
+    assert judge(film.format(35), "The film lasts 95 minutes.").relation == "same"

@@ -142,19 +142,22 @@ def _with_sums(tokens: list[Token]) -> list[Token]:
 
 
 def _added(large: Token, small: Token) -> Token | None:
-    """The sum of two amounts of one kind, when the second is less than a whole of the first."""
+    """The sum of two amounts of one kind, the second less than a whole of the first, or told in a lesser unit."""
     if large.kind != "num" or small.kind != "num" or large.dimension not in _COMPOUND:
         return None
     if small.dimension != large.dimension or small.start - large.end > len(" and "):
         return None
     mark = f"#{large.dimension}"
     one, other = float(large.key.removeprefix(mark)), float(small.key.removeprefix(mark))
-    whole = max(
-        (step for step in _COMPOUND[large.dimension] if abs(one / step - round(one / step)) < _LEAST), default=0
-    )
-    if not 0 < other < whole:
+    whole, unit = _largest_unit(one, large.dimension), _largest_unit(other, large.dimension)
+    if not (0 < other < whole or 0 < unit < whole):  # "an hour and 95 minutes" is a sum, too
         return None
     return large._replace(key=f"{mark}{one + other:.9g}", end=small.end)
+
+
+def _largest_unit(amount: float, of: str) -> float:
+    """The largest unit of which an amount is a whole number; 0 for none."""
+    return max((step for step in _COMPOUND[of] if abs(amount / step - round(amount / step)) < _LEAST), default=0)
 
 
 def _with_nouns(tokens: list[Token]) -> list[Token]:
