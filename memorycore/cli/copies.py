@@ -30,7 +30,7 @@ def copied(options: CoreOptions, failure: StoreError) -> Generator[CoreOptions]:
     with ExitStack() as stack:
         try:
             made = stack.enter_context(_copy(options.data_dir))
-        except (OSError, StopIteration):
+        except OSError:
             raise failure from None
         yield replace(options, data_dir=made, looks_only=True, remote=None, limits_source=None)
 
@@ -40,12 +40,13 @@ def _copy(data_dir: Path) -> Generator[Path]:
     """A private folder with the database and its log as they were at one moment; gone however we end, but for a kill.
 
     Raises:
-        OSError: They cannot be read, or did not rest long enough.
-        StopIteration: There are none, or nowhere is room.
+        OSError: There are none, they cannot be read or did not rest long enough, or nowhere is room.
     """
     files = [one for name in ("memorycore.db", "memorycore.db-wal") if (one := data_dir / name).is_file()]
     needed = BESIDE_BYTES + 2 * sum(one.stat().st_size for one in files)
-    folder = next(path for path in (tempfile.gettempdir(), IN_MEMORY) if files and _free(path) > needed)
+    folder = next((path for path in (tempfile.gettempdir(), IN_MEMORY) if _free(path) > needed), None)
+    if not files or folder is None:
+        raise OSError
     with _ending_in_order(), tempfile.TemporaryDirectory(prefix="memorycore-", dir=folder) as made:
         for _ in range(TRIES):
             before = _stamps(files)
@@ -74,12 +75,15 @@ def _ending_in_order() -> Generator[None]:
         sys.exit(128 + number)
 
     numbers = [number for name in ENDINGS if (number := getattr(signal, name, None)) is not None]
-    former = {number: signal.signal(number, leave) for number in numbers}
+    # One that is ignored, as nohup does, or that somebody else handles, stays.
+    ours = [number for number in numbers if signal.getsignal(number) is signal.SIG_DFL]
+    for number in ours:
+        signal.signal(number, leave)
     try:
         yield
     finally:
-        for number, handler in former.items():
-            signal.signal(number, handler)
+        for number in ours:
+            signal.signal(number, signal.SIG_DFL)
 
 
 def _free(folder: str) -> int:
