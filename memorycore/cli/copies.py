@@ -29,14 +29,14 @@ def copied(options: CoreOptions, failure: StoreError) -> Generator[CoreOptions]:
     """
     with ExitStack() as stack:
         try:
-            made = stack.enter_context(_copy(options.data_dir))
+            made = stack.enter_context(whole_copy(options.data_dir))
         except OSError:
             raise failure from None
         yield replace(options, data_dir=made, looks_only=True, remote=None, limits_source=None)
 
 
 @contextmanager
-def _copy(data_dir: Path) -> Generator[Path]:
+def whole_copy(data_dir: Path) -> Generator[Path]:
     """A private folder with the database and its log as they were at one moment; gone however we end, but for a kill.
 
     Raises:

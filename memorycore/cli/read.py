@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Callable, Generator, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
@@ -222,18 +222,16 @@ def _writable(settings: "Settings") -> Generator["Settings", None, None]:
     No memory files stand beside the copy: what they hold is in the database, and they may be newer or older than it.
     """
     import os
-    import shutil
-    import tempfile
     from dataclasses import replace
-    from pathlib import Path
 
-    if os.access(settings.data_dir, os.W_OK) or not settings.data_dir.exists():
+    from memorycore.cli.copies import whole_copy
+
+    with ExitStack() as stack:
+        if settings.data_dir.exists() and not os.access(settings.data_dir, os.W_OK):
+            with suppress(OSError):  # without a copy the database itself says what is wrong
+                folder = stack.enter_context(whole_copy(settings.data_dir))
+                settings = replace(settings, data_dir=folder, hot_dir=folder / "memories")
         yield settings
-        return
-    with tempfile.TemporaryDirectory(prefix="memorycore-") as folder:
-        for one in settings.data_dir.glob("memorycore.db*"):
-            shutil.copyfile(one, Path(folder) / one.name)
-        yield replace(settings, data_dir=Path(folder), hot_dir=Path(folder) / "memories")
 
 
 @contextmanager
