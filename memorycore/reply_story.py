@@ -41,7 +41,7 @@ def story(memory: Memory, known: Known, options: CoreOptions) -> answers_story.S
         "refs": list(memory.refs),
     }
     removal = _last_removal(memory, known.events)
-    if removal is not None and memory.trash_reason in WANTED_GONE:
+    if removal is not None and memory.is_wanted_gone:
         answer["wanted_gone"] = {
             "by": removal.actor, "at": format_time(removal.at) or "", "reason": memory.trash_reason,
         }  # fmt: skip

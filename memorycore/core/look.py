@@ -32,7 +32,7 @@ def inspect(rooms: Rooms, memory_id: str) -> answers_story.Story:
             revisions=memories.revisions(c, memory),
             events=memories.events(c, memory.id, rooms.namespaces),
             lines={line["event"]: line for line in told},
-            links=[(edge, found) for edge, other in ends if (found := others[other]) is not None],
+            links=[(edge, found) for edge, other in ends if (found := others[other]) and not found.is_wanted_gone],
             vector=vector_rows.state_of(c, memory.seq),
         )
     return reply_story.story(memory, known, rooms.options)

@@ -104,6 +104,11 @@ class Memory:
         return self.file_hash or entry_hash(self.content)
 
     @property
+    def is_wanted_gone(self) -> bool:
+        """Whether it is in the bin since somebody wanted it there."""
+        return self.state == "trashed" and self.trash_reason in WANTED_GONE
+
+    @property
     def in_file(self) -> bool:
         """Whether an entry of its hot file is its own: its text, or a pointer to it."""
         return self.residence != "cold"

@@ -7,7 +7,7 @@ from typing import Any
 
 import apsw
 
-from memorycore.domain.memory import WANTED_GONE, Event, Memory, Residence, State
+from memorycore.domain.memory import Event, Memory, Residence, State
 from memorycore.domain.retention import DAY, Standing, arrived, left
 from memorycore.domain.text import entry_hash, norm_hash
 from memorycore.hot.tier import HotTier
@@ -47,7 +47,7 @@ def _heed(c: apsw.Connection, memory: Memory, cause: Cause) -> None:
     """
     if memory.state == "active":
         edges.lift_tombstone(c, memory.namespace, memory.norm_hash)
-    elif memory.state == "trashed" and memory.trash_reason in WANTED_GONE:
+    elif memory.is_wanted_gone:
         edges.put_tombstone(c, memory, reason=memory.trash_reason, at=memory.trashed_at or cause.at)
 
 

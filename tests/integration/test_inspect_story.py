@@ -54,6 +54,24 @@ def test_an_open_contradiction_is_told_from_both_sides(tmp_path: Path) -> None:
         assert [(link["status"], link["id"]) for link in core.inspect(second)["links"]] == [("open", first)]
 
 
+def test_a_forgotten_text_is_linked_to_nothing_until_it_is_restored_and_never_once_it_is_purged(
+    tmp_path: Path,
+) -> None:  # IL-064
+    home = Home(tmp_path)
+    with home.core() as core:
+        first, second = say(core, OLD), say(core, OTHER)
+        core.forget(second, actor="ines")
+        assert core.inspect(first)["links"] == []
+        core.restore(second, actor="ines")
+        assert [link["id"] for link in core.inspect(first)["links"]] == [second]
+        core.forget(second, actor="ines")
+        home.clock.forward(days=31)
+        core.maintain(["purge"])
+        assert core.maintain(["integrity"])["steps"][0]["dead_edges"] == 0
+        with core.db.read() as c:
+            assert c.execute("SELECT count(*) FROM edge").get == 0
+
+
 def test_who_wanted_it_gone_is_told_and_how_it_comes_back(tmp_path: Path) -> None:
     with Home(tmp_path).core() as core:
         memory_id = say(core, OLD)
