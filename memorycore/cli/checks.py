@@ -243,8 +243,12 @@ def other_homes(settings: "Settings", env: Mapping[str, str]) -> list[Path]:
     found = dict.fromkeys(folder.resolve() for folder in likely)
     return [
         folder for folder in found
-        if folder != ours and any(_has_entries(folder / name) for name in ("MEMORY.md", "USER.md"))
+        if folder != ours and holds_entries(folder)
     ]  # fmt: skip
+
+
+def holds_entries(folder: Path) -> bool:
+    return any(_has_entries(folder / name) for name in ("MEMORY.md", "USER.md"))
 
 
 def _has_entries(path: Path) -> bool:
@@ -284,7 +288,28 @@ def check_database(options: CoreOptions) -> Iterator[Finding]:
     log = path.with_name(path.name + "-wal")
     if log.exists() and (log_bytes := log.stat().st_size) > LONG_LOG_BYTES:
         yield Finding(level="warn", code="log_long", facts={"path": log, "mb": log_bytes // 1024**2})
-    yield from _about_content(look_at(path), path, facts)
+    found = look_at(path)
+    yield from _about_content(found, path, facts)
+    yield from _kept_elsewhere(found.hot_folders, options.hot_dir)
+
+
+def _kept_elsewhere(folders: Iterable[str], ours: Path) -> Iterator[Finding]:
+    """Files of other homes that are in the same database, where ours are empty: as after a start in the wrong home.
+
+    A profile begins empty beside its home and the other profiles of that.
+    """
+    if holds_entries(ours):
+        return
+    ours = ours.resolve()
+    for folder in map(Path, folders):
+        if folder != ours and _family(folder) != _family(ours) and holds_entries(folder):
+            yield Finding(level="warn", code="kept_elsewhere", facts={"path": ours, "other": folder})
+
+
+def _family(folder: Path) -> Path:
+    """The home of Hermes with all its profiles, as far as the place of a memory folder tells."""
+    home = folder.parent
+    return home.parent.parent if home.parent.name == "profiles" else home
 
 
 def _about_content(found: "Soundness", path: Path, facts: Mapping[str, object]) -> Iterator[Finding]:

@@ -35,7 +35,7 @@ class Soundness:
     text, a damaged index. ``waiting``: vectors still to be made. ``given_up``: how many jobs of each kind were.
     ``failed_steps``: steps of maintenance that failed when last run. ``held_back``: texts that are cold since their
     memory file had no place for them. ``tended_at``: when a step last ended, or else something first happened; None in
-    an empty one.
+    an empty one. ``hot_folders``: whose memory files it keeps.
     """
 
     verdict: str
@@ -45,6 +45,7 @@ class Soundness:
     failed_steps: tuple[str, ...]
     held_back: int
     tended_at: datetime | None
+    hot_folders: tuple[str, ...]
 
 
 def examine() -> Engine:
@@ -105,6 +106,7 @@ def _look_at(path: Path, options: str) -> Soundness:
         failed = tuple(step for (step,) in all_rows(c, "failed_steps"))
         (held_back,) = only_row(c, "all_held_back")
         (tended_at,) = only_row(c, "last_tended")
+        folders = tuple(folder for (folder,) in all_rows(c, "hot_folders"))
     return Soundness(
         verdict=found.database,
         gaps=len(found.missing) + len(found.orphans) + found.dead_vectors + (found.text_index != "ok"),
@@ -113,6 +115,7 @@ def _look_at(path: Path, options: str) -> Soundness:
         failed_steps=failed,
         held_back=held_back,
         tended_at=from_ms(tended_at),
+        hot_folders=folders,
     )
 
 

@@ -123,6 +123,19 @@ def test_a_second_home_with_memory_files_is_named(mc: CommandLine) -> None:
     assert found["facts"] == {"path": str(mc.hot), "other": str(other)}
 
 
+def test_an_empty_home_is_told_of_the_other_one_in_the_same_database(mc: CommandLine) -> None:  # IL-161
+    one, two, profile = (mc.home / name for name in ("one", "two", "one/profiles/work"))
+    for home in (two, profile):
+        home.mkdir(parents=True)
+    mc("store", "Never deploy from one", HERMES_HOME=str(one))
+    found = checks(mc, HERMES_HOME=str(two))["kept_elsewhere"]
+    assert found["level"] == "warn"
+    assert found["facts"] == {"path": str(two / "memories"), "other": str(one / "memories")}
+    assert "kept_elsewhere" not in checks(mc, HERMES_HOME=str(profile))
+    mc("store", "Never deploy from two", HERMES_HOME=str(two))
+    assert "kept_elsewhere" not in checks(mc, HERMES_HOME=str(two))
+
+
 def test_files_of_a_predecessor_are_named_and_left(mc: CommandLine) -> None:
     mc("store", "x")
     (mc.data / "trash.json").write_bytes(b"[]")

@@ -6,6 +6,9 @@ CREATE VIRTUAL TABLE trial USING fts5 (tokens, tokenize = 'porter unicode61 remo
 -- name: vec_version
 SELECT vec_version();
 
+-- name: hot_folders (all namespaces: only paths leave)
+SELECT DISTINCT directory FROM hot_tier ORDER BY directory;
+
 -- name: all_held_back (all namespaces: only the count leaves)
 SELECT count(*) FROM memory m
 WHERE m.state = 'active' AND m.residence = 'cold'
