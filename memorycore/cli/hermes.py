@@ -81,7 +81,7 @@ def _tell_installed(shell: Shell, planned: "Plan", left_out: Sequence[str]) -> N
     from memorycore.hosts import hermes_home
 
     shell.out.print(shell.word("hermes.installed", home=planned.home), style="bold", soft_wrap=True)
-    if other := hermes_home.earlier_provider(planned.record):
+    if planned.backup is not None and (other := hermes_home.earlier_provider(planned.record)):
         shell.out.print(shell.word("hermes.in_place_of", provider=other), soft_wrap=True)
     if planned.backup is not None:
         shell.out.print(shell.word("client.backup", file=planned.backup), style="dim", soft_wrap=True)

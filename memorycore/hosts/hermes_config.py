@@ -1,8 +1,8 @@
 """Our two places in the ``config.yaml`` of Hermes: put in and taken out, with every other line as it stands.
 
-Lines are changed where they stand. Where a file is written in a way that this does not fit (flow style), it is written
-anew by ``ruamel.yaml``, which keeps comments and order. Either way the outcome is read back and must say exactly what
-was meant, else the file is refused.
+Lines are changed where they stand, also where a section stands in one line between braces. Where this does not fit, a
+file is written anew by ``ruamel.yaml``, which keeps comments and order. Either way the outcome is read back and must say
+exactly what was meant, else the file is refused.
 """
 
 import copy
@@ -78,7 +78,7 @@ def changed(data: bytes | None, wanted: Place, *, path: str) -> bytes:
     mark = "\ufeff" if raw.startswith("\ufeff") else ""
     line_end = "\r\n" if "\r\n" in raw else "\n"
     text = raw.removeprefix("\ufeff").replace("\r\n", "\n")
-    for way in (_by_lines, _anew):
+    for way in (_by_lines, _in_braces, _anew):
         outcome = way(text, wanted)
         encoded = (mark + outcome.replace("\n", line_end)).encode("utf-8")
         if _says(encoded, meant, path):
@@ -116,6 +116,54 @@ def _by_lines(text: str, wanted: Place) -> str:
         return text
     head = text.rstrip("\n")
     return (head + "\n\n" if head else "") + f"{wanted.section}:\n" + _written(wanted, " " * _INDENT) + "\n"
+
+
+def _in_braces(text: str, wanted: Place) -> str:
+    """Change a section that stands in one line, ``memory: {provider: mem0}  # mine``; anything else stays as it is."""
+    section = re.escape(wanted.section)
+    one_line = rf"""^(?P<head>["']?{section}["']?\s*:)\s*\{{(?P<items>.*)\}}(?P<tail>\s*(?:#.*)?)$"""
+    found = re.search(one_line, text, re.MULTILINE)
+    if found is None:
+        return text
+    before, after = text[: found.start()], text[found.end() :]
+    parts = [part for part in _parts(found["items"]) if part.strip()]
+    at = next((n for n, part in enumerate(parts) if part.partition(":")[0].strip().strip("\"'") == wanted.key), None)
+    if wanted.value is None:
+        parts = [part for number, part in enumerate(parts) if number != at]
+        if not parts:
+            return f"{before}{found['head']}{found['tail']}{after}"
+    elif not parts:
+        return f"{before}{found['head']}{found['tail']}\n{_written(wanted, ' ' * _INDENT)}{after}"
+    else:
+        written = f"{wanted.key}: {json.dumps(wanted.value, ensure_ascii=False)}"
+        parts = _with(parts, at, written)
+    return f"{text[: found.start('items')]}{','.join(parts)}{text[found.end('items') :]}"
+
+
+def _with(parts: list[str], at: int | None, written: str) -> list[str]:
+    """``written`` as the part with this number, or as the last one; blanks around parts stay."""
+    if at is None:
+        last = parts[-1].rstrip()
+        return [*parts[:-1], last, f" {written}{parts[-1][len(last) :]}"]
+    part = parts[at]
+    head, tail = len(part) - len(part.lstrip()), len(part.rstrip())
+    return [*parts[:at], part[:head] + written + part[tail:], *parts[at + 1 :]]
+
+
+def _parts(items: str) -> list[str]:
+    """What stands between braces, split at the commas that belong to these braces."""
+    parts, depth, quote = [""], 0, ""
+    for sign in items:
+        if quote:
+            quote = "" if sign == quote else quote
+        elif sign in "\"'":
+            quote = sign
+        depth += 0 if quote else (sign in "[{") - (sign in "]}")
+        if sign == "," and not depth and not quote:
+            parts.append("")
+        else:
+            parts[-1] += sign
+    return parts
 
 
 def _put(lines: list[str], top: int, wanted: Place) -> list[str]:
@@ -192,19 +240,17 @@ def _block(value: Mapping[str, Any], margin: str) -> list[str]:
 
 
 def _anew(text: str, wanted: Place) -> str:
-    from ruamel.yaml import YAML
     from ruamel.yaml.comments import CommentedMap
     from ruamel.yaml.error import YAMLError
 
-    writer: Any = YAML()
-    writer.preserve_quotes = True
-    writer.width = 1 << 20
-    writer.explicit_start = text.startswith("---")
+    writer = writer_like(text)
     try:
         whole: Any = writer.load(text)
         below: Any = whole.get(wanted.section)
         if wanted.value is None:
             del below[wanted.key]
+            if not below:
+                whole[wanted.section] = None
             if not below and not wanted.has_section:
                 del whole[wanted.section]
         elif below:
@@ -218,6 +264,21 @@ def _anew(text: str, wanted: Place) -> str:
             field=f"{wanted.section}.{wanted.key}", why="hermes_config_unclear", detail=_in_one_line(error)
         ) from error
     return out.getvalue()
+
+
+def writer_like(text: str) -> Any:
+    """A ``ruamel.yaml.YAML`` that writes as this text is written, as far as it can: quotes, long lines, indentation."""
+    from ruamel.yaml import YAML
+
+    writer: Any = YAML()
+    writer.preserve_quotes = True
+    writer.width = 1 << 20
+    writer.explicit_start = text.startswith("---")
+    inner = re.search(r"^[^\s#-][^\n]*:[^\n]*\n(?:\s*(?:#[^\n]*)?\n)*( +)[^\s#-]", text, re.MULTILINE)
+    listed = re.search(r"^( *)[^\s#-][^\n]*:[ \t]*(?:#[^\n]*)?\n\1( *)- ", text, re.MULTILINE)
+    offset = len(listed[2]) if listed else 0
+    writer.indent(mapping=len(inner[1]) if inner else _INDENT, sequence=offset + 2, offset=offset)
+    return writer
 
 
 def _in_one_line(error: Exception) -> str:

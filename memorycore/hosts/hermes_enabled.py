@@ -172,13 +172,9 @@ def _counts(line: str) -> bool:
 
 def _anew(text: str, meant: Mapping[str, Any]) -> str:
     """The file written anew, its comments kept."""
-    from ruamel.yaml import YAML
     from ruamel.yaml.error import YAMLError
 
-    writer: Any = YAML()
-    writer.preserve_quotes = True
-    writer.width = 1 << 20
-    writer.explicit_start = text.startswith("---")
+    writer = hermes_config.writer_like(text)
     try:
         whole: Any = writer.load(text) or {}
         if SECTION not in meant:

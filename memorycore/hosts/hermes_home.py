@@ -430,9 +430,10 @@ def clear_sidecars(home: Path, record: Mapping[str, Any] | None) -> list[Path]:
             path = home / "memories" / name
             old = base64.b64decode(kept[name]) if name in kept else None
             now = atomic.read(path)
-            if now is None or now == old:
+            is_theirs = old is not None and b'"version": 2' not in old
+            if now is None or (is_theirs and now == old):
                 continue
-            if old is not None and b'"version": 2' not in old:
+            if old is not None and is_theirs:
                 atomic.replace(path, old)
             else:
                 path.unlink()

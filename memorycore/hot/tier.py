@@ -18,10 +18,10 @@ from memorycore.domain.text import entry_hash
 from memorycore.errors import Conflict, HotFileError, InvalidInput, Unwritable
 from memorycore.hot import files
 from memorycore.hot.arrange import Arranged, Comes, Leaves, Wish, arrange, without_stale
-from memorycore.hot.atomic import why_not_writable
+from memorycore.hot.atomic import read, why_not_writable
 from memorycore.hot.document import DELIMITER, Document, size
 from memorycore.hot.files import Contents, Edited
-from memorycore.hot.sidecar import EntryMeta
+from memorycore.hot.sidecar import EntryMeta, sidecar_path
 from memorycore.options import LimitFrom, Thresholds
 
 STAMP_TIMEOUT_S = 0.05
@@ -301,10 +301,13 @@ class HotTier:
         }
 
     def keep_first_state(self, now: datetime) -> None:
-        """Snapshot the file as it was found at first contact; that one is kept for ever."""
+        """Snapshot the file, and what a predecessor wrote beside it, as found at first contact; kept for ever."""
         contents = self.look()
         if contents.data:
             files.snapshot(self.path, contents.data, folder=self.snapshots, now=now)
+        beside = sidecar_path(self.path)
+        with suppress(HotFileError):  # a companion only
+            files.snapshot(beside, read(beside) or b"", folder=self.snapshots, now=now)
 
     def meta_of(
         self, memory: Memory, now: datetime, known: EntryMeta | None = None, *, standing: Standing | None = None

@@ -65,9 +65,10 @@ def everything(home: Path) -> dict[str, bytes | None]:
         "",
         "memory: {provider: honcho, memory_char_limit: 3000}\nmcp_servers: {files: {command: npx}}\n",
         "memory:\nmcp_servers: {}\n",
+        "memory: {}\nmcp_servers: {files: {command: 'a, b', args: [x, y]},  }  # mine",
         "\ufeffmodel: x\r\nmemory:\r\n  provider: 'mem0'\r\n",
     ],
-    ids=["commented", "none", "empty", "flow", "hollow", "crlf"],
+    ids=["commented", "none", "empty", "flow", "hollow", "braces", "crlf"],
 )
 def test_in_and_out_at_once_leaves_every_byte_as_it_was(mc: CommandLine, config: str | None) -> None:
     home = a_home(mc, config)
@@ -80,6 +81,21 @@ def test_in_and_out_at_once_leaves_every_byte_as_it_was(mc: CommandLine, config:
     assert ours["env"]["HERMES_HOME"] == str(home)
     assert mc("hermes", "uninstall").code == 0
     assert everything(home) == before
+
+
+def test_a_section_in_one_line_changes_in_that_line_only(mc: CommandLine) -> None:
+    theirs = "model:   # mine\n    default: fake      # far off\nlist: [ a,  b ]\n"
+    home = a_home(mc, theirs + "memory: { provider: 'my, honcho', user_char_limit:  900 }  # short\n")
+    told = mc("hermes", "install").out
+    config = home / "config.yaml"
+    ours = theirs + 'memory: { provider: "memorycore-prefetch", user_char_limit:  900 }  # short\n\nmcp_servers:\n'
+    assert config.read_text(encoding="utf-8").startswith(ours)
+    assert "Until now Hermes used the provider my, honcho" in told
+    assert "Until now" not in mc("hermes", "install", "--gate").out
+    config.write_text(config.read_text(encoding="utf-8") + "new: 1\n", encoding="utf-8")
+    mc("hermes", "uninstall")
+    back = theirs + 'memory: { provider: "my, honcho", user_char_limit:  900 }  # short\n'
+    assert config.read_text(encoding="utf-8") == back + "new: 1\n"
 
 
 def test_installing_says_what_changes_and_a_second_time_that_nothing_does(mc: CommandLine) -> None:
@@ -225,6 +241,18 @@ def test_the_sidecar_of_a_predecessor_gets_its_bytes_back(mc: CommandLine) -> No
     assert sidecar.read_bytes() != old
     mc("hermes", "uninstall")
     assert sidecar.read_bytes() == old
+
+
+def test_a_sidecar_of_ours_from_before_the_installation_goes_too_and_the_predecessors_is_kept(mc: CommandLine) -> None:
+    home = a_home(mc)
+    sidecar = home / "memories" / "MEMORY.meta.json"
+    old = json.dumps({"0" * 64: {"type": "rule", "written_at": "2026-01-01T00:00:00Z"}}).encode()
+    sidecar.write_bytes(old)
+    mc("status")
+    mc("hermes", "install")
+    mc("hermes", "uninstall")
+    assert list((home / "memories").glob("*.meta.json")) == []
+    assert old in [path.read_bytes() for path in mc.home.rglob("MEMORY.meta.json.*")]
 
 
 def test_nothing_is_taken_away_while_a_memory_file_cannot_be_written(mc: CommandLine) -> None:

@@ -206,6 +206,7 @@ def test_an_old_pointer_in_our_own_file_finds_its_text_and_the_file_stays(old: P
         pointer = next(row for row in core.audit("memory")["targets"][0]["rows"] if row["text"] == LINE)
         assert pointer["type"] == "stub"
         assert core.inspect(str(pointer["id"]))["content"] == RULE
+        assert core.status()["moves"] == {"days": 7, "left": 0, "returned": 0}
         core.undo(actor="test", run=run)
         assert sorted(home.memory_file.read_text("utf-8").split("\n§\n")) == sorted(["Never push to main.", LINE])
         assert kept(core)[RULE]["state"] == "trashed"

@@ -91,10 +91,12 @@ SELECT count(*) FROM memory WHERE namespace = :namespace AND state = 'active' AN
 
 -- name: moved_lately
 -- What left the hot files by itself and came back, and was not undone: (number of the event, whether it left, its run).
+-- A text that an import brought for a pointer that stood there never left.
 SELECT seq, action = 'trashed' OR facts ->> '$.to' <> 'hot', run FROM event
 WHERE namespace = :namespace AND at >= :since AND automatic = 1 AND undone_by IS NULL
     AND (action = 'trashed' AND (actor = 'overflow' OR reason IN ('stale', 'redundant'))
-        OR action = 'moved' AND reason NOT LIKE 'pointer%' AND (facts ->> '$.to' <> 'hot' OR reason = 'restored_by_recall'))
+        OR action = 'moved' AND reason <> 'imported' AND reason NOT LIKE 'pointer%'
+            AND (facts ->> '$.to' <> 'hot' OR reason = 'restored_by_recall'))
 ORDER BY seq DESC;
 
 -- name: found_since
