@@ -1,8 +1,8 @@
 """Our two places in the ``config.yaml`` of Hermes: put in and taken out, with every other line as it stands.
 
 Lines are changed where they stand, also where a section stands in one line between braces. Where this does not fit, a
-file is written anew by ``ruamel.yaml``, which keeps comments and order. Either way the outcome is read back and must say
-exactly what was meant, else the file is refused.
+file is written anew by ``ruamel.yaml``, which keeps comments and order. Either way the outcome is read back and must
+say exactly what was meant, else the file is refused.
 """
 
 import copy
