@@ -20,7 +20,7 @@ from memorycore.domain.routing import Routing, route
 from memorycore.domain.text import entry_hash, fold, holds_lines, norm_hash
 from memorycore.govern import pointers
 from memorycore.govern.recover import finish, recover
-from memorycore.hot.files import Contents
+from memorycore.hot.files import Contents, last_states, snapshot
 from memorycore.hot.sidecar import EntryMeta
 from memorycore.hot.tier import HotTier
 from memorycore.intake import Shown, as_data, as_kept
@@ -192,6 +192,7 @@ def reconcile(
         if not done.later:
             _note(c, tier, this)
         elif not first:  # else whoever goes on after a kill has it before itself for the first time as well
+            snapshot(tier.path, contents.data, folder=tier.snapshots, now=now)  # which of them were there already
             intents.set_file_sha(c, tier.id, intents.LOOK_AGAIN)
     _adopt_later(db, tier, done.later, this)
     finish(db, tier, unfinished, Cause(actor=ACTOR, at=now, reason="recovered"))
@@ -245,11 +246,12 @@ def _follow(c: apsw.Connection, tier: HotTier, this: "Pass") -> Reconciled:
     under_way = intents.open_intents(c, tier.namespace, tier.id)
     known = memories.select(c, "file_memories", namespace=tier.namespace, hot_tier=tier.id)
     found = pointers.look(c, tier, _seen(contents, known, under_way, as_known))
-    ownership = _ownership(c, contents)
+    ownership, were_two = _ownership(c, contents), _side_by_side(tier)
 
     def is_of(memory: Memory, text: str) -> bool | None:
-        of_pointer = found.is_of(memory, text)
-        return ownership(memory, text) if of_pointer is None else of_pointer
+        known = found.is_of(memory, text)
+        known = ownership(memory, text) if known is None else known
+        return False if known is None and were_two(memory, text) else known
 
     changes = compare(
         contents.entries,
@@ -307,6 +309,27 @@ def _ownership(c: apsw.Connection, contents: Contents) -> Callable[[Memory, str]
         return True if text in earlier(memory) else None
 
     return is_of
+
+
+def _side_by_side(tier: HotTier) -> Callable[[Memory, str], bool]:
+    """Whether the entry of a row and a text stood in the file at once not long ago: then neither became the other.
+
+    Of thousands of entries that get their rows one part after the other, those that still wait are such texts.
+    """
+
+    @cache
+    def states() -> list[frozenset[str]]:
+        return last_states(tier.path, folder=tier.snapshots)
+
+    @cache
+    def states_with(key: str) -> list[frozenset[str]]:
+        return [state for state in states() if key in state]
+
+    def were_two(memory: Memory, text: str) -> bool:
+        with_it = states_with(memory.entry_key)
+        return bool(with_it) and any(entry_hash(text) in state for state in with_it)
+
+    return were_two
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

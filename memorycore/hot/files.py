@@ -36,6 +36,7 @@ from memorycore.store.folders import make_private
 
 KEEP_SNAPSHOTS = 20
 KEEP_DAILY_SNAPSHOTS_DAYS = 30
+STATES_LOOKED_AT = 3
 _ATTEMPTS = 3
 _LONG_FOR_ONE_ENTRY = 500  # code points; a host may well write one entry that is a short list
 
@@ -216,6 +217,15 @@ def list_snapshots(path: Path, *, folder: Path) -> list[Snapshot]:
             taken_at = datetime.fromisoformat(f"{match[2]}.{match[3]}+00:00")
             found.append(Snapshot(path=candidate, number=int(match[1]), taken_at=taken_at, digest=match[4]))
     return sorted(found, key=lambda item: (item.number, item.taken_at, item.digest))
+
+
+def last_states(path: Path, *, folder: Path) -> list[frozenset[str]]:
+    """Hashes of the entries in each of the last snapshots; one that cannot be read is left out."""
+    found: list[frozenset[str]] = []
+    for item in list_snapshots(path, folder=folder)[-STATES_LOOKED_AT:]:
+        with suppress(HotFileError):
+            found.append(_keys(parse(read(item.path) or b"", path=str(item.path)).entries))
+    return found
 
 
 def prune_snapshots(

@@ -71,7 +71,22 @@ def test_what_somebody_writes_meanwhile_comes_in_with_the_next_look(tmp_path: Pa
     home.write_memory_file(*MANY)
     late = "Never paint the door of the boat house."
     touch(home, after(AT_ONCE + 100, lambda: home.write_memory_file(*MANY[1:], late)))
-    assert texts(home) == sorted([*MANY[1:], late])
+    assert texts(home) == sorted([*MANY, late])  # the one that is gone from the file is in the bin
+
+
+@pytest.mark.parametrize("known", [(), ("Never paint the door of the boat house.",)], ids=["first", "later"])
+def test_what_somebody_removes_meanwhile_is_in_the_bin_and_became_no_other_entry(
+    tmp_path: Path, known: tuple[str, ...]
+) -> None:
+    home = Home(tmp_path)
+    home.write_memory_file(*known)
+    touch(home, new_id)
+    home.write_memory_file(*known, *MANY)
+    touch(home, after(AT_ONCE + 100, lambda: home.write_memory_file(*known, *MANY[:3], *MANY[4:])))
+    with home.core() as core:
+        assert [(item["content"], item["reason"]) for item in core.trash()["items"]] == [(MANY[3], "host_removed")]
+        assert {event["action"] for event in core.history(limit=1000)["events"]} == {"added", "trashed"}
+    assert texts(home) == sorted([*known, *MANY])
 
 
 def test_a_first_look_that_was_cut_short_goes_on_as_the_first(tmp_path: Path) -> None:
