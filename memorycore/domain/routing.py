@@ -5,6 +5,7 @@ calls it important. A completed record of a stated day is cold whatever its impo
 nothing worth keeping is stale, but never when it gives a direction.
 """
 
+import re
 from dataclasses import dataclass
 from typing import Literal
 
@@ -26,6 +27,8 @@ STALE_TOLERATES = 0.4
 _GUIDING_KINDS = frozenset({"preference", "rule", "correction", "identity"})
 _OPENING_CHARS = 16
 _READ_CHARS = 8_000  # a longer text is in no prompt, and its opening says what it is
+# The lines around a key or a certificate: they begin and end something, and tell nobody to.
+_ARMOUR = re.compile(r"-{4,5} ?(?:BEGIN|END) [A-Z0-9 ]{1,50}-{4,5}")
 _STANDING = ("directive", "behaviour", "correction", "convention")
 _ABOUT_USER = ("preference", "identity", "health")
 _ESTIMATED_IMPORTANCE = {"protected": 0.85, "hot": 0.7, "cold": 0.5, "state": 0.4, "stale": 0.1}
@@ -68,7 +71,7 @@ def route(
     tags: tuple[str, ...] = (),  # noqa: ARG001 part of the interface; tags have no vote yet
 ) -> Routing:
     """Decide where a text belongs. Pure; the first call loads the vocabulary."""
-    reading = read(content[:_READ_CHARS])
+    reading = read(_ARMOUR.sub("…", content[:_READ_CHARS]))
     if target == "user":
         reading = with_user_named(reading)
     guidance = find_guidance(reading)

@@ -433,6 +433,13 @@ def test_manners_and_people_are_protected_in_every_language(content: str) -> Non
     assert route(content).protected
 
 
+@pytest.mark.parametrize("what", ["CERTIFICATE", "PRIVATE KEY", "OPENSSH PRIVATE KEY"])
+def test_the_lines_around_a_key_tell_nobody_to_begin(what: str) -> None:  # IL-200
+    block = f"-----BEGIN {what}-----\n[secret: private key]\n-----END {what}-----"
+    assert {route(block).route, route(f"The key of the server is:\n{block}").route} == {"cold"}
+    assert route(f"Always use this one:\n{block}").route == "hot"
+
+
 def test_a_list_of_ticked_boxes_is_stale() -> None:
     assert route("- [x] rerun the tests\n- [x] push the branch").route == "stale"
     assert route("- [x] rerun the tests\n- [ ] push the branch").route != "stale"
