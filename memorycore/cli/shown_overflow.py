@@ -1,5 +1,6 @@
 """What overflow did or would do, as a person reads it: per file the sizes, what left, as what and why, the way back."""
 
+import os
 from typing import TYPE_CHECKING
 
 from rich.text import Text
@@ -90,9 +91,12 @@ def _heading(shell: "Shell", run: "OverflowRun") -> str:
 
 
 def _diff(shell: "Shell", diff: str) -> None:
-    """A unified diff whose long lines go on below themselves."""
+    """A unified diff whose long lines go on below themselves; without a width, as in a pipe, they stay whole."""
+    stay_whole = not shell.out.is_terminal and "COLUMNS" not in os.environ
     for line in diff.splitlines():
-        if line.startswith(("---", "+++", "@@")):
+        if stay_whole:
+            shell.out.print(f"  {line}", soft_wrap=True, markup=False)
+        elif line.startswith(("---", "+++", "@@")):
             shell.out.print(inside(Text(line, style="dim")))
         else:
             style = {"-": "red", "+": "green"}.get(line[:1], "dim")

@@ -94,7 +94,7 @@ def number(least: float, most: float) -> Callable[[object], float]:
         except ValueError:
             raise UnfitError("not_a_number") from None
         if not least <= value <= most:  # NaN fails here too
-            raise UnfitError("not_between", least=f"{least:g}", most=f"{most:g}")
+            raise UnfitError("not_between", least=f"{least:.12g}", most=f"{most:.12g}")
         return value
 
     return read

@@ -101,6 +101,13 @@ def test_a_preview_of_a_folder_writes_neither_there_nor_at_home(mc: CommandLine,
     assert list(mc.home.iterdir()) == []
 
 
+def test_lines_of_a_diff_stay_whole_in_a_pipe(mc: CommandLine, tmp_path: Path) -> None:
+    long = "Sprint 12 is about " + ", ".join(f"module {number}" for number in range(30))
+    theirs = somebodys(tmp_path, [f"{long}.", *RULES])
+    out = mc("overflow", "--dry-run", "--dir", str(theirs), "--limits", "600").out
+    assert f"  -{long}.\n" in out
+
+
 def test_a_preview_says_that_first_contact_moves_nothing_for_a_week(mc: CommandLine, tmp_path: Path) -> None:
     theirs = somebodys(tmp_path, [DONE, *RULES])
     answer = mc("overflow", "--dry-run", "--dir", str(theirs), "--limits", "600", "--json").answer
