@@ -6,16 +6,16 @@ finishes or withdraws it. Each function here does (2) and (3); ``begin`` is (1),
 """
 
 from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any
+from typing import Any, Protocol
 
 import apsw
 
 from memorycore.domain.memory import Memory
 from memorycore.domain.text import entry_hash, holds_lines, replace_lines
-from memorycore.errors import Conflict, InvalidInput, MemoryCoreError, NotFound
+from memorycore.errors import Conflict, InvalidInput, MemoryCoreError, NotFound, StoreError
 from memorycore.hot.document import why_not_hot
 from memorycore.hot.tier import Beside, HotTier, Turn, Written
 from memorycore.lifecycle import relations, rows
@@ -23,6 +23,8 @@ from memorycore.lifecycle.rows import Cause
 from memorycore.store import Database, all_rows, first_row, intents, memories, sql, standing
 from memorycore.store.intents import Intent, Operation
 from memorycore.store.memories import to_ms
+
+LET_GO_MS = 500  # who failed has waited already; else it is taken for dead after a minute
 
 Follow = Callable[[apsw.Connection, Memory], Memory]  # what becomes of a row after its file was changed
 Evidences = Mapping[str, Sequence[Mapping[str, str]]]  # by the id of the memory that they are about
@@ -59,6 +61,13 @@ class Begun:
 
     intent: int
     memory: Memory
+
+
+class Under(Protocol):
+    """Anything that was begun, with the number of its intent."""
+
+    @property
+    def intent(self) -> int: ...
 
 
 def begin(  # noqa: PLR0913 a change, who it is for, and what it will be
@@ -104,7 +113,7 @@ def place(db: Database, tier: HotTier, begun: Sequence[Begun], cause: Cause) -> 
                 intents.end(c, item.intent)
                 rows.hold_back(c, item.memory, replace(cause, reason="file_unusable"))
         raise
-    with db.write() as c:
+    with let_go_on_failure(db, tier, begun), db.write() as c:
         placed = placed_ones(c, tier, begun, written, cause)
         follow(c, tier, written)
     return Placed(ids=placed, usage=written.usage)
@@ -178,7 +187,7 @@ def rewrite(
     with withdrawn_on_failure(db, begun):
         changed = replace(memory, **changes, updated_at=cause.at)
         written = tier.swap(memory, changed, cause.at, most=tier.ceiling if cause.automatic else tier.limit)
-    with db.write() as c:
+    with let_go_on_failure(db, tier, [begun]), db.write() as c:
         if is_taken(c, tier, memory, str(changes["content"])):
             raise Conflict(id=memory.id)
         intents.end(c, begun.intent)
@@ -229,7 +238,7 @@ def exchange(  # noqa: PLR0913 what goes, what comes, and why
                 )
         raise
     events: list[int] = []
-    with db.write() as c:
+    with let_go_on_failure(db, tier, begun), db.write() as c:
         for item in gone:
             if intents.end(c, item.intent):
                 old = fresh(c, item.memory)
@@ -253,7 +262,7 @@ def discard(db: Database, tier: HotTier, begun: Begun, cause: Cause, *, then: Fo
     memory = begun.memory
     with withdrawn_on_failure(db, begun):
         written = tier.exchange([memory], None, cause.at, beside=beside(db, tier))
-    with db.write() as c:
+    with let_go_on_failure(db, tier, [begun]), db.write() as c:
         intents.end(c, begun.intent)
         follow(c, tier, written)
         now = fresh(c, memory)
@@ -275,7 +284,7 @@ def discard_all(db: Database, tier: HotTier, begun: Sequence[Begun], cause: Caus
             for item in begun:
                 intents.end(c, item.intent)
         raise
-    with db.write() as c:
+    with let_go_on_failure(db, tier, begun), db.write() as c:
         done = [item.memory.id for item in begun if intents.end(c, item.intent)]
         for item in begun:
             if item.memory.id in done:
@@ -293,6 +302,20 @@ def withdrawn_on_failure(db: Database, begun: Begun) -> Generator[None]:
         with db.write() as c:
             intents.end(c, begun.intent)
         raise
+
+
+@contextmanager
+def let_go_on_failure(db: Database, tier: HotTier, begun: Sequence[Under]) -> Generator[None]:
+    """Where a change cannot be ended, whoever looks at the file next ends it, and waits for nobody."""
+    with ExitStack() as failed:
+        failed.callback(_let_go, db, tier, begun)
+        yield
+        failed.pop_all()
+
+
+def _let_go(db: Database, tier: HotTier, begun: Sequence[Under]) -> None:
+    with suppress(StoreError), db.write(timeout_ms=LET_GO_MS) as c:
+        intents.let_go(c, tier.namespace, [item.intent for item in begun])
 
 
 def arrivals(db: Database, tier: HotTier, begun: Sequence[Begun], cause: Cause) -> list[Turn]:

@@ -106,16 +106,17 @@ def rearrange(  # noqa: PLR0913 what leaves, what comes, and why
         tier = replace(tier, resident=timedelta(days=resident_days))
     begun: list[Retiring] = []
     kept: dict[str, str] = {}
-    for part in _parts(leaving):
-        try:
-            with db.write() as c:
-                more, refused = _begin(c, tier, part, replace(cause, automatic=True))
-        except StoreBusy:  # what comes has its intent already
-            more, refused = [], {item.memory.id: "busy" for item in part}
-        begun += more
-        kept |= refused
-        if len(part) == AT_ONCE:
-            give_way()
+    with hot.let_go_on_failure(db, tier, begun), hot.let_go_on_failure(db, tier, coming):
+        for part in _parts(leaving):
+            try:
+                with db.write() as c:
+                    more, refused = _begin(c, tier, part, replace(cause, automatic=True))
+            except StoreBusy:  # what comes has its intent already
+                more, refused = [], {item.memory.id: "busy" for item in part}
+            begun += more
+            kept |= refused
+            if len(part) == AT_ONCE:
+                give_way()
     done = carry_out(db, tier, begun, coming, cause, fold=fold, again=again)
     return replace(done, kept={**kept, **done.kept})
 
@@ -195,11 +196,25 @@ def carry_out(  # noqa: PLR0913 what leaves, what comes, and why
     fold: str | None = None,
     again: bool = False,
 ) -> Rearranged:
-    """Steps 2 and 3: read back, change the file, then the rows.
+    """Steps 2 and 3: read back, change the file, then the rows. Where the store fails, the next look ends it.
 
     Raises:
         HotFileError: The file cannot be used now; nothing left, and what was to come is held back.
     """
+    with hot.let_go_on_failure(db, tier, [*begun, *coming]):
+        return _carry_out(db, tier, begun, coming, cause, fold=fold, again=again)
+
+
+def _carry_out(  # noqa: PLR0913 as ``carry_out``
+    db: Database,
+    tier: HotTier,
+    begun: Sequence[Retiring],
+    coming: Sequence[Begun],
+    cause: Cause,
+    *,
+    fold: str | None,
+    again: bool,
+) -> Rearranged:
     safe = _read_back(db, begun)
     sure = {item.intent for item in safe}
     kept = {item.memory.id: "unsafe" for item in begun if item.intent not in sure}
@@ -219,7 +234,7 @@ def carry_out(  # noqa: PLR0913 what leaves, what comes, and why
         raise
     left: set[str] = set()
     *early, last = _parts(safe) or [[]]
-    for part in early:  # whoever dies in between leaves the other intents, and they are settled by the next look
+    for part in early:  # whoever dies or fails in between leaves the other intents, which the next look settles
         with db.write() as c:
             left |= _settle_all(c, tier, part, turned, kept)
         give_way()

@@ -3,6 +3,7 @@
 import json
 import os
 import socket
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal
@@ -128,18 +129,23 @@ def end(c: apsw.Connection, intent_id: int) -> bool:
     return first_row(c, "close_intent", {"id": intent_id}) is not None
 
 
+def let_go(c: apsw.Connection, namespace: str, intent_ids: Iterable[int]) -> None:
+    """Leave changes to whoever looks next, who need not wait until this process may be taken for dead."""
+    c.execute(sql["let_go_intents"], {"namespace": namespace, "ids": json.dumps(list(intent_ids))})
+
+
 def me() -> str:
     """This process as the owner of an intent."""
     return f"{os.getpid()}@{socket.gethostname()}"
 
 
 def abandoned(intent: Intent, now_ms: int) -> bool:
-    """Whether the owner of an intent is gone: its process is dead, or it has had far more time than a change takes."""
+    """Whether an intent was let go, its process is dead, or that has had far more time than a change takes."""
     return _is_gone(intent.started_at_ms, intent.owner, now_ms)
 
 
 def _is_gone(started_at_ms: int, owner: str, now_ms: int) -> bool:
-    if abs(now_ms - started_at_ms) > OWNER_GONE_AFTER_MS:
+    if not owner or abs(now_ms - started_at_ms) > OWNER_GONE_AFTER_MS:
         return True
     pid, _, host = owner.partition("@")
     return host == socket.gethostname() and not is_running(int(pid))

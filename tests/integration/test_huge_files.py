@@ -5,12 +5,15 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import apsw
 import pytest
 
 from memorycore.core import MemoryCore
 from memorycore.core.rooms import new_id
 from memorycore.govern.reconcile import AT_ONCE
 from memorycore.hot.document import size
+from memorycore.lifecycle import retire
+from memorycore.store import all_rows, memories
 from tests.daemons import wait_for
 from tests.homes import Home
 
@@ -114,6 +117,32 @@ def test_room_is_made_in_it_at_once_and_nothing_is_lost(tmp_path: Path) -> None:
         assert sum(entry.startswith("[recall]") for entry in home.entries()) > 3
         assert size(home.entries()) > home.options.thresholds["memory"].hard - 200
     assert texts(home) == sorted(MANY)
+
+
+@pytest.mark.parametrize("step", ["INSERT ON hot_intent WHEN new", "UPDATE ON memory WHEN new"], ids=["plan", "rows"])
+def test_what_fails_in_a_later_part_is_ended_by_the_next_look(tmp_path: Path, step: str) -> None:
+    home = Home(tmp_path)
+    home.write_memory_file(*MANY)
+    column = "memory_id" if "intent" in step else "id"
+    with home.core() as core:
+        core.touch()
+        tier = core.rooms.tiers["memory"]
+        with core.db.write() as c:
+            known = memories.select(c, "file_memories", namespace=tier.namespace, hot_tier=tier.id)
+            last = known[retire.AT_ONCE + 1].id
+            c.execute(f"CREATE TRIGGER t BEFORE {step}.{column} = '{last}' BEGIN SELECT RAISE(ABORT, 'worn out'); END")
+        out = [retire.Leaving(memory=memory, how="cold", reason="evicted") for memory in known]
+        with pytest.raises(apsw.ConstraintError, match="worn out"):
+            retire.rearrange(core.db, tier, out, [], core.rooms.cause("test", ""))
+        with core.db.write() as c:
+            c.execute("DROP TRIGGER t")
+        core.touch()
+        with core.db.read() as c:
+            assert all_rows(c, "all_open_intents", {"namespace": tier.namespace}) == []
+        assert core.trash()["items"] == []
+        hot = {str(line["content"]) for line in core.export() if line["tier"] == "hot"}
+    assert hot == set(home.entries())
+    assert len(hot) == (len(MANY) if "intent" in step else 0)
 
 
 def test_nothing_is_lost_when_the_run_dies_between_the_file_and_the_last_row(tmp_path: Path) -> None:

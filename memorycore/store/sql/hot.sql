@@ -32,6 +32,9 @@ WHERE namespace = :namespace ORDER BY id;
 -- name: close_intent
 DELETE FROM hot_intent WHERE id = :id RETURNING id;
 
+-- name: let_go_intents
+UPDATE hot_intent SET owner = '' WHERE namespace = :namespace AND id IN (SELECT value FROM json_each(:ids));
+
 -- name: stale_pointers
 -- Pointers to texts that stand in the file themselves. One that another memory has by now is that one's.
 SELECT m.seq, m.entry_hash, s.pointer FROM memory m JOIN hot_standing s ON s.memory_seq = m.seq
