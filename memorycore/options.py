@@ -76,12 +76,15 @@ class LlmOptions:
 
     ``url`` is the base of an OpenAI-compatible service. A key alone chooses nothing: it may have been set for another
     program, and texts and key must not go to an address that nobody named here.
+
+    ``changes_a_day``: so many memories may end by its verdicts on one day, in UTC; then it is asked again the next day.
     """
 
     model: str = ""
     url: str = ""
     key: str = field(default="", repr=False)
     timeout_s: float = 30.0
+    changes_a_day: int = 50
     compress: bool = True
     ask_dormant: bool = False
 

@@ -13,13 +13,15 @@ from memorycore.govern import verdicts
 from memorycore.intake import Decision, Judged, decide
 from memorycore.lifecycle.rows import Cause
 from memorycore.lifecycle.turn import BEING_CHANGED, in_turn
-from memorycore.llm import ChatEndpoint
+from memorycore.llm import DESTRUCTIVE, ChatEndpoint
 from memorycore.search.neighbours import Scouted, neighbours
-from memorycore.store import edges, memories, vectors
+from memorycore.store import edges, memories, progress, vectors
 
 _log = logging.getLogger(__name__)
 ACTOR = "judge"
 BATCH = 8
+QUESTIONS = 4
+CHANGED = "model_changes"  # the piece of work: how many memories ended by verdicts of the model, since that day began
 
 
 def judge_waiting(rooms: Rooms, *, limit: int = BATCH) -> int:
@@ -109,19 +111,43 @@ def _ask_about(rooms: Rooms, memory: Memory, undecided: tuple[Judged, ...]) -> N
 
 
 def ask_model(rooms: Rooms, endpoint: ChatEndpoint) -> bool:
-    """One round of questions to the language model; whether it answered any."""
+    """One round of questions to the language model; whether it answered any.
+
+    A model that errs may err in everything: on one day it ends so many memories at most, and undo brings each back.
+    """
+    left = rooms.options.llm.changes_a_day - _changed_today(rooms)
+    if left <= 0:
+        return False
 
     def apply(old_id: str, new_id: str, relation: Relation) -> None:
         facts: dict[str, object] = {"model": rooms.options.llm.model}
         cause = replace(_by_model(rooms, relation), facts=facts)
         if relation != "different" and not _is_decided(rooms, old_id, new_id):
             with suppress(HotFileError):  # it waits as a proposal
-                in_turn(relate)(
+                events = in_turn(relate)(
                     rooms, old_id, new_id, relation, cause, evidence=({"code": "model", "old": "", "new": ""},)
                 )
+                if events and relation in DESTRUCTIVE:
+                    _count_change(rooms)
 
-    done = verdicts.settle(rooms.db, endpoint, namespaces=(rooms.options.namespace,), clock=rooms.clock, apply=apply)
+    done = verdicts.settle(
+        rooms.db, endpoint, namespaces=(rooms.options.namespace,), clock=rooms.clock, apply=apply,
+        limit=min(left, QUESTIONS),
+    )  # fmt: skip
     return bool(done.judged or done.failed)
+
+
+def _changed_today(rooms: Rooms) -> int:
+    with rooms.db.read() as c:
+        told = progress.of(c, rooms.options.namespace, CHANGED)
+    is_of_today = told.at is not None and told.at.date() == rooms.clock().date()
+    return int(told.value) if is_of_today else 0
+
+
+def _count_change(rooms: Rooms) -> None:
+    count = _changed_today(rooms) + 1
+    with rooms.db.write() as c:
+        progress.put(c, rooms.options.namespace, CHANGED, str(count), rooms.clock())
 
 
 def _is_decided(rooms: Rooms, old_id: str, new_id: str) -> bool:

@@ -226,6 +226,7 @@ class Settings:
     llm_model: str = setting("", "LLM_MODEL")
     llm_key: str = setting("", "LLM_API_KEY", secret=True)
     llm_timeout_s: float = setting(30.0, "MEMORYCORE_LLM_TIMEOUT_S", read=number(0.1, 600))
+    llm_changes_a_day: int = setting(50, "MEMORYCORE_LLM_CHANGES_A_DAY", read=whole(0, 1_000_000))
     compress: bool = setting(True, "MEMORYCORE_COMPRESS", read=yes_or_no)  # noqa: FBT003 a default
     ask_dormant: bool = setting(False, "MEMORYCORE_ASK_DORMANT", read=yes_or_no)  # noqa: FBT003 a default
 

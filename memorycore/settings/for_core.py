@@ -62,6 +62,7 @@ def core_options(settings: "Settings") -> CoreOptions:
             url=settings.llm_url.strip(),
             key=settings.llm_key,
             timeout_s=settings.llm_timeout_s,
+            changes_a_day=settings.llm_changes_a_day,
             compress=settings.compress,
             ask_dormant=settings.ask_dormant,
         ),
