@@ -53,6 +53,8 @@ def test_arrangements_without_a_word_of_duty_are_told_from_facts_like_them(right
 @pytest.mark.parametrize(
     ("content", "right"),
     [
+        ("用户叫林芳。", "hot"),
+        ("用户叫了外卖。", "cold"),
         ("Roller doors are oiled twice a year, chains first.", "hot"),
         ("Roller doors are insured with Baloise.", "cold"),
         ("The lift is booked by noon of the day before.", "hot"),
