@@ -43,6 +43,9 @@ MOST_GIVEN = 500  # ids of memories that a session got
 MOST_TOPIC_CHARS = 300
 TOPICS = "MEMORYCORE_INDEX_TOPICS"
 ENABLED, OFF = "MEMORYCORE_PREFETCH_ENABLED", frozenset({"0", "false", "no", "off"})
+# Others read along there, and what is remembered may be for one person: the agent may ask, nothing comes unasked.
+IN_GROUPS, ON = "MEMORYCORE_PREFETCH_IN_GROUPS", frozenset({"1", "true", "yes", "on"})
+GROUPS = frozenset({"group", "forum", "channel", "thread"})
 # Nobody speaks there: what such a session asks and writes says nothing about the user.
 SILENT_CONTEXTS = frozenset({"cron", "subagent", "flush"})
 COMPRESSION = "compression"
@@ -73,6 +76,7 @@ class MemoryCoreProvider(MemoryProvider):
         self._bind(_home_around(HERE))
         self._session = ""
         self._silent = False
+        self._on_demand = _says(self._at, ENABLED, OFF)
         self._block = ""
         self._given: dict[str, list[str]] = {}
         self._given_chars = Counter[str]()
@@ -101,7 +105,7 @@ class MemoryCoreProvider(MemoryProvider):
         if self._at.endpoint() is None:
             start(self._at)
         is_away = self._tally.in_vain() >= IN_VAIN and not self._send_report(within_s=self.prefetch_s)
-        self._block = _block(self._at, is_away=is_away)
+        self._block = _block(self._at, on_demand=self._on_demand, is_away=is_away)
         self._hint()  # a file that was filled meanwhile has room before the memory tool needs it
 
     def initialize_for_inspection(self, session_id: str = "", **kwargs: Any) -> None:
@@ -115,7 +119,7 @@ class MemoryCoreProvider(MemoryProvider):
     def prefetch(self, query: str, *, session_id: str = "", **kwargs: Any) -> str:
         """Dated notes that fit the question; an empty text when there are none, or no answer came in time."""
         self._recalled = 0
-        if self._silent or _is_off(self._at) or not str(query or "").strip():
+        if self._silent or self._on_demand or not str(query or "").strip():
             return ""
         session = str(session_id or self._session)
         self._ended = ""
@@ -258,7 +262,10 @@ class MemoryCoreProvider(MemoryProvider):
         self._bind(facts.get("hermes_home") or self._at.env["HERMES_HOME"])
         self._session = str(session_id or "")
         self._silent = facts.get("agent_context") in SILENT_CONTEXTS
-        self._block = _block(self._at)
+        self._on_demand = _says(self._at, ENABLED, OFF) or (
+            str(facts.get("chat_type")).lower() in GROUPS and not _says(self._at, IN_GROUPS, ON)
+        )
+        self._block = _block(self._at, on_demand=self._on_demand)
 
     def _bind(self, hermes_home: Path | str) -> None:
         """To this home for life, whatever the environment says later."""
@@ -368,16 +375,16 @@ def _seen(at: Place) -> str:
     return str(here["url"]) if at.is_served_by(here) else f"works for {here['hot_dir']}, not for this home"
 
 
-def _is_off(at: Place) -> bool:
-    """Whether no notes are wanted, whatever a daemon that runs already was told."""
-    return at.env.get(ENABLED, "").strip().lower() in OFF
+def _says(at: Place, name: str, words: frozenset[str]) -> bool:
+    """What a variable says to us, whatever a daemon that runs already was told."""
+    return at.env.get(name, "").strip().lower() in words
 
 
-def _block(at: Place, *, is_away: bool = False) -> str:
+def _block(at: Place, *, on_demand: bool, is_away: bool = False) -> str:
     topics = at.env.get(TOPICS, "")
     named = [" ".join(topic.split()) for topic in topics.replace("，", ",").replace("、", ",").split(",")]
     line = ", ".join(topic for topic in named if topic)[:MOST_TOPIC_CHARS]
-    about = ON_DEMAND if _is_off(at) else ABOUT
+    about = ON_DEMAND if on_demand else ABOUT
     return "\n".join([about, *([DEGRADED] if is_away else []), *([f"Topics: {line}"] if line else [])])
 
 

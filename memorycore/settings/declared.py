@@ -38,12 +38,13 @@ OF_THE_GROUP = (*ONLY_TOGETHER, "llm_key")
 # Names that the predecessor or the design knows and that nothing reads yet. Set or not, they change nothing.
 NOT_YET = (
     "MEMORYCORE_INDEX_TOPICS",
+    "MEMORYCORE_PREFETCH_IN_GROUPS",
     "MEMORYCORE_TRASH_PATH",
 )
 
 
 # Of those, what the plugin for Hermes reads from the environment.
-OF_THE_PLUGIN = frozenset({"MEMORYCORE_INDEX_TOPICS"})
+OF_THE_PLUGIN = frozenset({"MEMORYCORE_INDEX_TOPICS", "MEMORYCORE_PREFETCH_IN_GROUPS"})
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,7 +25,12 @@ def ids(core: MemoryCore, query: str, **filters: Any) -> set[str]:
     return {item["id"] for item in core.recall(query, filters=RecallFilters(**filters), top_k=50)["results"]}
 
 
-def test_another_namespace_is_never_seen(tmp_path: Path, *, long_lived: bool) -> None:  # IL-204
+def unasked(core: MemoryCore, query: str, session_id: str) -> set[str]:
+    told = core.prefetch(query, session_id=session_id, given=[], most=5, most_chars=1_000)
+    return {item["id"] for item in told["items"]}
+
+
+def test_another_namespace_is_never_seen(tmp_path: Path, *, long_lived: bool) -> None:  # IL-204, IL-205
     mine, theirs = Home(tmp_path), Home(tmp_path)
     theirs.options = Home(tmp_path / "theirs").options.__class__(
         hot_dir=tmp_path / "theirs" / "memories",
@@ -39,9 +44,12 @@ def test_another_namespace_is_never_seen(tmp_path: Path, *, long_lived: bool) ->
         assert ids(core, "safe code 4711") == {own}
         assert ids(core, secret) == set()
         assert ids(core, '"code is 4711"') == set()
+        assert unasked(core, "What is the code of the safe in the cellar?", "one") == {own}
 
 
-def test_memories_of_one_session_are_seen_in_that_session_only(tmp_path: Path, *, long_lived: bool) -> None:  # IL-206
+def test_memories_of_one_session_are_seen_in_that_session_only(
+    tmp_path: Path, *, long_lived: bool
+) -> None:  # IL-205, IL-206
     with Home(tmp_path).core(long_lived=long_lived) as core:
         note = put(core, "Draft plan for the kitchen walls", scope="session", session_id="a")
         assert ids(core, "kitchen plan") == set()
@@ -50,6 +58,10 @@ def test_memories_of_one_session_are_seen_in_that_session_only(tmp_path: Path, *
         request = SearchRequest(namespaces=core.namespaces, viewer_session="a")
         result = search("kitchen plan", db=core.db, embedding=None, index=None, request=request, now=START)
         assert [hit.id for hit in result.hits] == [note]
+        assert unasked(core, "What is the plan for the kitchen walls?", "a") == {note}
+        assert unasked(core, "What is the plan for the kitchen walls?", "b") == set()
+        with pytest.raises(TypeError):
+            SearchRequest()  # pyright: ignore[reportCallIssue] nobody searches without saying where
 
 
 def test_what_is_not_valid_yet_or_any_more_is_not_shown(tmp_path: Path, *, long_lived: bool) -> None:
