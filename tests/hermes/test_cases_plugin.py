@@ -31,7 +31,7 @@ def run(*command: str, env: dict[str, str]) -> "subprocess.CompletedProcess[str]
     )  # fmt: skip
 
 
-def test_il_183_whoever_follows_the_page_finds_the_provider_installed(tmp_path: Path) -> None:
+def test_whoever_follows_the_page_finds_the_provider_installed(tmp_path: Path) -> None:  # IL-183
     page = (ROOT / "docs" / "hermes.md").read_text(encoding="utf-8")
     typed = page.partition("```bash\n")[2].partition("```")[0].splitlines()
     env = environment(tmp_path, PYTHONPATH=str(ROOT))
@@ -45,7 +45,7 @@ def test_il_183_whoever_follows_the_page_finds_the_provider_installed(tmp_path: 
     assert "Status:    available" in said
 
 
-def test_il_184_the_wheel_carries_a_plugin_that_hermes_loads(tmp_path: Path) -> None:
+def test_the_wheel_carries_a_plugin_that_hermes_loads(tmp_path: Path) -> None:  # IL-184
     built = run(
         sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", str(tmp_path), str(ROOT),
         env={**os.environ, "HOME": str(tmp_path)},

@@ -37,7 +37,7 @@ def free_url() -> str:
         return served.url
 
 
-def test_il_082_an_endpoint_that_is_down_is_not_replaced_by_another_model() -> None:
+def test_an_endpoint_that_is_down_is_not_replaced_by_another_model() -> None:  # IL-082
     with service_for(free_url()) as service:
         assert not service.wait_ready(10)
         assert (service.state, service.why) == ("failed", "unreachable")
@@ -47,13 +47,13 @@ def test_il_082_an_endpoint_that_is_down_is_not_replaced_by_another_model() -> N
         assert service.fingerprint(0) is None
 
 
-def test_il_083_another_model_of_the_same_width_is_another_space() -> None:
+def test_another_model_of_the_same_width_is_another_space() -> None:  # IL-083
     with stub() as served, service_for(served.url) as one, service_for(served.url, model="other-model") as two:
         assert one.fingerprint() == "plain-model|32|-|plain|c1"
         assert two.fingerprint() == "other-model|32|-|plain|c1"
 
 
-def test_il_085_a_changed_width_gives_no_vectors_and_says_so() -> None:
+def test_a_changed_width_gives_no_vectors_and_says_so() -> None:  # IL-085
     with stub() as served, service_for(served.url) as service:
         assert service.wait_ready(10)
         served.answer = lambda body: rows(vectors(body["input"], width=16))
@@ -62,7 +62,7 @@ def test_il_085_a_changed_width_gives_no_vectors_and_says_so() -> None:
         assert (service.state, service.why) == ("failed", "width_changed")
 
 
-def test_il_100_a_slow_first_call_keeps_nobody_beyond_the_deadline() -> None:
+def test_a_slow_first_call_keeps_nobody_beyond_the_deadline() -> None:  # IL-100
     awake = threading.Event()
 
     def sleepy(body: dict[str, Any]) -> Answer:
@@ -82,7 +82,7 @@ def test_il_100_a_slow_first_call_keeps_nobody_beyond_the_deadline() -> None:
         assert service.query("first question", timeout_s=10) is not None
 
 
-def test_il_103_fifty_texts_of_an_outage_have_vectors_at_the_next_try() -> None:
+def test_fifty_texts_of_an_outage_have_vectors_at_the_next_try() -> None:  # IL-103
     texts = [f"said during the outage, number {number}" for number in range(50)]
     with stub() as served:
         port = int(served.url.split(":")[2].split("/")[0])

@@ -152,7 +152,7 @@ def test_health_needs_no_token_and_tells_nothing(daemon: Service) -> None:
 
 
 @pytest.mark.parametrize("path", ["/v1/status", "/v1/store", "/metrics", "/mcp", "/unknown", "/"])
-def test_everything_else_needs_a_token(daemon: Service, path: str) -> None:
+def test_everything_else_needs_a_token(daemon: Service, path: str) -> None:  # IL-209
     for headers in ({}, {"Authorization": "Bearer wrong"}, {"Authorization": f"Basic {daemon.token}"}):
         response = daemon.client.get(daemon.url + path, headers=headers)
         assert response.status_code == 401
@@ -161,7 +161,7 @@ def test_everything_else_needs_a_token(daemon: Service, path: str) -> None:
 
 
 @pytest.mark.parametrize("path", ["/healthz", "/v1/status", "/mcp"])
-def test_a_page_that_was_led_here_by_its_own_name_learns_nothing(daemon: Service, path: str) -> None:
+def test_a_page_that_was_led_here_by_its_own_name_learns_nothing(daemon: Service, path: str) -> None:  # IL-209
     assert daemon.get(path, Host="memory.example").status_code == 421
     assert daemon.get(path, Host="127.0.0.1.evil.example:80").status_code == 421
     assert daemon.get(path, Origin="https://evil.example").status_code == 403

@@ -44,7 +44,7 @@ def test_fields_that_can_never_be_are_refused() -> None:
     assert caught.value.facts["why"] == "not_a_rhythm"
 
 
-def test_twelve_hours_asleep_are_one_run_and_one_step_runs_at_a_time() -> None:
+def test_twelve_hours_asleep_are_one_run_and_one_step_runs_at_a_time() -> None:  # IL-239
     """The scheduler finds twelve missed runs, as after a sleep; each lane has one thread."""
     ran, done = list[str](), threading.Event()
 

@@ -71,7 +71,7 @@ def test_a_short_text_is_one_part_and_needs_no_count() -> None:
         ("made5-up", "", ""),
     ],
 )
-def test_il_106_a_known_model_gets_the_prefixes_it_was_trained_with(model: str, query: str, passage: str) -> None:
+def test_a_known_model_gets_the_prefixes_it_was_trained_with(model: str, query: str, passage: str) -> None:  # IL-106
     assert prefixes_for(model) == (query, passage)
 
 

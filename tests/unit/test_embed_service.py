@@ -66,7 +66,7 @@ def test_a_question_and_a_text_get_vectors_of_the_models_width() -> None:
         assert service.fingerprint() == "hashing|256"
 
 
-def test_il_124_the_same_question_soon_after_costs_no_call() -> None:
+def test_the_same_question_soon_after_costs_no_call() -> None:  # IL-124
     model = Held()
     with serving(model) as service:
         first = service.query("where is the key", timeout_s=None)
