@@ -314,9 +314,7 @@ def test_a_trial_says_what_would_come_and_changes_nothing(old: Predecessor, core
     assert tried["files"] == take(core, old.root, old.root / "home")["files"]
 
 
-def test_an_export_comes_back_with_all_that_it_had(
-    core: MemoryCore, home: Home, tmp_path: Path
-) -> None:  # IL-225
+def test_an_export_comes_back_with_all_that_it_had(core: MemoryCore, home: Home, tmp_path: Path) -> None:  # IL-225
     from memorycore.domain.memory import Draft
 
     core.remember(Draft(content="Always answer in short sentences.", importance=0.9, tags=("tone",)), actor="test")
