@@ -7,7 +7,7 @@ whose answer may look like anything: why, how, which, yes or no.
 import re
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from importlib.resources import files
 from typing import Any
@@ -25,6 +25,7 @@ _SHARED = 5
 """Letters that the forms of a name share."""
 _BEFORE_A_SENTENCE = frozenset(".!?:¿¡\n")
 _NUMBER = re.compile(r"(?<![\d.,:])\d+(?:[.,:]\d+)*")
+_YEAR = re.compile(r"#(19|20)\d\d")
 _NAMES = frozenset({"name", "name?"})
 
 
@@ -41,31 +42,56 @@ class Kind:
     codes: bool
     names: bool
     digits: int
+    amount: bool
+    by_unit: bool
 
 
 @lru_cache(maxsize=64)
 def asked_for(question: str) -> Kind | None:
     """The kind of thing that a question asks for; None: nothing that could be told by its looks."""
     folded = fold(question)
-    return next((kind for kind in _kinds() if kind.asks.search(folded)), None)
+    kind = next((kind for kind in _kinds() if kind.asks.search(folded)), None)
+    if kind is None or not kind.by_unit:
+        return kind
+    dimension = _unit_asked_for(folded)
+    if not dimension:
+        return kind
+    return replace(kind, tells=None, dimensions=frozenset({dimension}), moments=False, codes=False)
 
 
 def holds(kind: Kind, text: str, question: str) -> bool:
     """Whether a text holds a thing of this kind that the question does not say itself."""
-    if len(text) > LONGEST or _tells(kind, text, fold(question)):
+    if len(text) > LONGEST:
         return True
-    if not kind.names and not _numerals().search(fold(text)):  # to read tokens takes ten times as long
+    asked, rest = fold(question), fold(text)
+    if not _words("address", "asked").search(asked):
+        rest = _words("address", "tells").sub(" ", rest)
+    if kind.amount and not _words("places", "asked").search(asked):
+        rest = _words("places", "tells").sub(" ", rest)
+    if _tells(kind, rest, asked):
+        return True
+    if not kind.names and not _numerals().search(rest):  # to read tokens takes ten times as long
         return False
-    asked = frozenset(token.key for token in _read(question))
-    return any(token.key not in asked and _is_one(kind, token) for token in _read(text))
+    said = frozenset(token.key for token in _read(question))
+    read = _read(text if kind.names else rest)  # names are told by their capitals
+    return any(token.key not in said and _is_one(kind, token) for token in read)
+
+
+def _unit_asked_for(folded: str) -> str:
+    """The dimension of the unit that a question names, if it is one that only such a number answers."""
+    for name in filter(None, (name for found in _words("unit", "names").finditer(folded) for name in found.groups())):
+        token = scan(f"1 {name}")[0][0]
+        if token.dimension in _told()["unit"]["dimensions"]:
+            return token.dimension
+    return ""
 
 
 def _tells(kind: Kind, text: str, folded: str) -> bool:
-    """Whether a pattern finds one; ``folded``: the question."""
+    """Whether a pattern finds one; both are folded, ``folded`` is the question."""
     if kind.tells is None:
         return False
     said = frozenset(_NUMBER.findall(folded))
-    left = _NUMBER.sub(lambda number: " " if number[0] in said else number[0], fold(text))
+    left = _NUMBER.sub(lambda number: " " if number[0] in said else number[0], text)
     return any(not kind.names or found[0] not in folded for found in kind.tells.finditer(left))
 
 
@@ -76,6 +102,24 @@ def lacks_a_name(text: str, question: str) -> bool:
     """
     names = _names(question)
     return bool(names) and any(name not in fold(text) for name in names)
+
+
+def is_about_another(text: str, question: str) -> bool:
+    """Whether the question names somebody as a daughter or a dentist, and the text only others of that sort."""
+    asked = _roles(question)
+    found = _words("roles", "asked").search(fold(question))
+    role = next(filter(None, found.groups()), "") if found else ""
+    if (role and role in fold(text)) or not (asked or role):
+        return False
+    told, may_be = _roles(text), _told()["roles"]["may_be"]
+    return bool(told) and not any(
+        one == other or [one, other] in may_be or [other, one] in may_be for one in asked for other in told
+    )
+
+
+@lru_cache(maxsize=1024)
+def _roles(text: str) -> frozenset[str]:
+    return frozenset(token.key for token in _read(text)).intersection(_told()["roles"]["words"])
 
 
 @lru_cache(maxsize=64)
@@ -112,7 +156,8 @@ def _has_dimension(kind: Kind, dimension: str) -> bool:
 
 
 def _has_digits(kind: Kind, token: Token) -> bool:
-    return bool(kind.digits) and sum(map(str.isdigit, token.key)) >= kind.digits
+    bare = not token.dimension and not _YEAR.fullmatch(token.key)
+    return bool(kind.digits) and bare and sum(map(str.isdigit, token.key)) >= kind.digits
 
 
 @lru_cache(maxsize=1024)
@@ -133,8 +178,18 @@ def _numerals() -> re.Pattern[str]:
 
 @cache
 def _kinds() -> tuple[Kind, ...]:
+    return tuple(_kind(name, told) for name, told in _told().items() if "asks" in told)
+
+
+@cache
+def _words(section: str, column: str) -> re.Pattern[str]:
+    return _any_of(_told()[section][column])
+
+
+@cache
+def _told() -> dict[str, dict[str, Any]]:
     text = (files("memorycore.domain") / "vocabulary" / "wanted.toml").read_text(encoding="utf-8")
-    return tuple(_kind(name, told) for name, told in tomllib.loads(text).items())
+    return tomllib.loads(text)
 
 
 def _kind(name: str, told: Mapping[str, Any]) -> Kind:
@@ -148,6 +203,8 @@ def _kind(name: str, told: Mapping[str, Any]) -> Kind:
         codes=told.get("codes", False),
         names=told.get("names", False),
         digits=told.get("digits", 0),
+        amount=told.get("amount", False),
+        by_unit=told.get("by_unit", False),
     )
 
 

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 from memorycore.domain.scoring import rarity
 from memorycore.domain.telling import small_words
 from memorycore.domain.text import fold, script_class
-from memorycore.domain.wanted import asked_for, holds, lacks_a_name
+from memorycore.domain.wanted import asked_for, holds, is_about_another, lacks_a_name
 from memorycore.search import exact
 
 if TYPE_CHECKING:
@@ -209,6 +209,7 @@ def _against(sought: Sought, texts: Sequence[str], odds: Floats, model: Mapping[
     read = order[:MOST_READ]
     for place in map(int, read):
         against[place] = model["name"] * lacks_a_name(texts[place], question)
+        against[place] += model["role"] * is_about_another(texts[place], question)
         if kind is not None:
             against[place] += model["kind"] * (not holds(kind, texts[place], question))
     against[order[MOST_READ:]] = against[read].min()

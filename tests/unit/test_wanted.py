@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from memorycore.domain.wanted import LONGEST, asked_for, holds, lacks_a_name
+from memorycore.domain.wanted import LONGEST, asked_for, holds, is_about_another, lacks_a_name
 
 
 @pytest.mark.parametrize(
@@ -26,7 +26,7 @@ from memorycore.domain.wanted import LONGEST, asked_for, holds, lacks_a_name
         ("How many goats do we keep?", "count"),
         ("鸡舍养了几只鸡", "count"),
         ("What is the admin password of the router?", "password"),
-        ("Which port does the broker use?", "identifier"),
+        ("Which port does the broker use?", "port"),
         ("Which version control system do we use?", None),
         ("What is the vet's phone number?", "phone"),
         ("Who drilled the well?", "person"),
@@ -53,6 +53,13 @@ def test_the_kind_is_told_by_the_words_of_the_question(question: str, kind: str 
         ("What is the wifi password?", "访客无线的口令在冰箱上", "The wifi is slow in the cellar."),
         ("Who drilled the well?", "The well was drilled by Hagen.", "The well is deep."),
         ("收割机师傅姓什么", "收割机师傅姓丁", "收割机烧柴油"),
+        ("Which port does the broker use?", "Broker: 1883 and, with TLS, 8883.", "The broker may use two accounts."),
+        ("What is the password of the router?", "Router: hunter-2207", "The router is at 10.0.0.138."),
+        ("How many litres does the tank hold?", "The tank holds 80 l.", "The tank was filled 3 times by 2 people."),
+        ("拖拉机有多少马力", "拖拉机一百二十马力", "拖拉机用 15 升机油"),
+        ("水泵多少瓦", "水泵功率 750 瓦", "水泵在二楼的 3 号柜"),
+        ("How much is the gym a month?", "健身房每月 32", "健身房每月 20 号扣款，在三楼"),
+        ("挤奶机是哪年买的", "挤奶机 2019 年买的", "挤奶机的橡胶管半年一换"),
     ],
 )
 def test_only_a_text_with_such_a_thing_holds_one(question: str, answer: str, other: str) -> None:
@@ -77,8 +84,38 @@ def test_a_name_of_the_question_is_missed_where_capitals_tell_names() -> None:
     assert not lacks_a_name("The hotel is opposite the fair.", "Which hotel did we book? Thanks.")
 
 
+@pytest.mark.parametrize(
+    ("question", "same", "another"),
+    [
+        ("What does our son play?", "儿子打手球", "女儿上小学三年级"),
+        ("谁是我的牙医", "Dr Quill is the dentist.", "My landlord is Mr Hale."),
+        (
+            "Who is the user's optician?",
+            "The optician, Ms Ferro, is a neighbour.",
+            "The user's wife teaches chemistry.",
+        ),
+        ("How old is the child?", "The daughter turned nine.", "The grandmother turned ninety."),
+    ],
+)
+def test_a_text_about_another_relative_or_profession_is_told(question: str, same: str, another: str) -> None:
+    assert is_about_another(another, question)
+    assert not is_about_another(same, question)
+    assert not is_about_another("It begins at nine.", question)
+
+
+def test_a_place_in_a_row_and_the_address_of_a_machine_answer_those_who_ask_for_them() -> None:
+    for question, answer in (
+        ("机房在几楼", "机房在三楼"),
+        ("女儿考了第几名", "女儿考了第 3 名"),
+        ("控制器的地址是多少", "控制器在 10.0.4.21"),
+    ):
+        kind = asked_for(question)
+        assert kind is None or holds(kind, answer, question)
+
+
 @pytest.mark.parametrize("sign", ["'", "-", "?", "a ", "1 ", "多"])
 def test_no_question_keeps_a_process_busy(sign: str) -> None:
     started = time.process_time()
     asked_for(sign * (300 // len(sign)) + " where is the spare key")
+    is_about_another("My wife teaches.", "who is " + sign * (300 // len(sign)) + "\n")
     assert time.process_time() - started < 1
