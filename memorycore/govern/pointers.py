@@ -5,7 +5,7 @@ has removed a pointer and no memory; whoever words it anew has one that points a
 the memory itself.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import apsw
@@ -31,10 +31,12 @@ LEAST_TOPICS = 2
 class Seen:
     """What a look at the file found: stubs as the rows have them, hashes of its entries, texts that no row knows.
 
-    ``as_known`` gives a text as rows know it, masked.
+    ``gone``: those whose own text stood in the file by their rows, and does not. ``as_known`` gives a text as rows know
+    it, masked.
     """
 
     stubs: Sequence[Memory]
+    gone: Sequence[Memory]
     present: frozenset[str]
     new: Sequence[str]
     sidecar: Sidecar
@@ -81,18 +83,24 @@ def look(c: apsw.Connection, tier: HotTier, seen: Seen) -> Pointers:
     stood = standing.by_seq(c, tier.namespace, [memory.seq for memory in seen.stubs])
     pointers = {memory.id: stood[memory.seq].pointer for memory in seen.stubs if memory.seq in stood}
     left = _without_returned(seen, pointers, found)
+    missing = {memory.id for memory in (*left, *seen.gone)}
     shaped = [text for text in seen.new if is_pointer(text) and entry_hash(text) not in found.settled]
-    owners = _owners(c, tier) if shaped else dict[str, int]()
+    owners = _owners(c, tier) if shaped or found.stale else dict[str, list[Memory]]()
+    for memory, text in found.stale[:]:
+        owner = next((one for one in owners.get(key_of(text), []) if one.id in missing), None)
+        if owner is not None:
+            found.stale.remove((memory, text))
+            missing.discard(_point(found, owner, text))
     for text in shaped:
-        owner = _owner(c, tier, text, seen.sidecar, owners)
-        if owner is None or (owner.residence == "stub" and owner not in left):
+        owner = _owner(c, tier, text, seen.sidecar, owners.get(key_of(text), []), missing)
+        if owner is None or (owner.residence == "stub" and owner.id not in missing):
             continue
         if owner.residence == "hot" and owner.entry_key in seen.present:
             found.stale.append((owner, text))
             found.settled.add(entry_hash(text))
         else:
-            _point(found, owner, text)
-            left = [memory for memory in left if memory.id != owner.id]
+            missing.discard(_point(found, owner, text))
+    left = [memory for memory in left if memory.id in missing]
     for text in seen.new:
         if left and entry_hash(text) not in found.settled and (memory := _reworded(text, left, pointers)) is not None:
             _point(found, memory, text)
@@ -123,30 +131,50 @@ def _without_returned(seen: Seen, pointers: Mapping[str, str], found: Pointers) 
     return left
 
 
-def _point(found: Pointers, memory: Memory, text: str) -> None:
+def _point(found: Pointers, memory: Memory, text: str) -> str:
+    """The id of the memory."""
     found.pointed.append((memory, text))
     found.settled |= {entry_hash(text), memory.entry_key}
+    return memory.id
 
 
-def _owners(c: apsw.Connection, tier: HotTier) -> Mapping[str, int]:
-    """Row numbers by the compared form of the pointer that stands, or once stood, for a memory that is in use."""
+def _owners(c: apsw.Connection, tier: HotTier) -> Mapping[str, list[Memory]]:
+    """By the compared form of a pointer the memories for which it stands, or once stood, the last one first.
+
+    One line may have stood for many: it is free again when the text of its memory is back.
+    """
     where = {"namespace": tier.namespace, "hot_tier": tier.id}
-    found = [*all_rows(c, "pointers_once_in_use", where), *all_rows(c, "pointers_in_use", where)]
-    return {key_of(pointer): seq for seq, pointer in found}
+    found = [*all_rows(c, "pointers_in_use", where)[::-1], *all_rows(c, "pointers_once_in_use", where)[::-1]]
+    known = memories.by_seq(c, {seq for seq, _ in found}, (tier.namespace,))
+    owners: dict[str, dict[str, Memory]] = {}
+    for seq, pointer in found:
+        owners.setdefault(key_of(pointer), {}).setdefault(known[seq].id, known[seq])
+    return {key: list(several.values()) for key, several in owners.items()}
 
 
 def _owner(
-    c: apsw.Connection, tier: HotTier, text: str, sidecar: Sidecar, owners: Mapping[str, int]
-) -> Memory | None:  # fmt: skip
-    """Whose pointer a text is, as the sidecar says, or as the store remembers."""
+    c: apsw.Connection,
+    tier: HotTier,
+    text: str,
+    sidecar: Sidecar,
+    owners: Sequence[Memory],
+    missing: Collection[str],
+) -> Memory | None:
+    """Whose pointer a text is: of a memory whose entry is ``missing``, else as the sidecar says or the store remembers.
+
+    Somebody may have written an older state of the file over a newer one. So what went to the bin since it was taken
+    out of the file comes back with its pointer; nothing else does that is not in use.
+    """
     meta = sidecar.entries.get(entry_hash(text))
-    own = (tier.namespace,)
-    owner = memories.by_id(c, meta.cold_id, own) if meta is not None and meta.cold_id else None
-    if owner is None and (seq := owners.get(key_of(text))) is not None:
-        owner = memories.by_seq(c, [seq], own).get(seq)
-    if owner is None or owner.state != "active" or owner.scope != "global" or owner.hot_tier not in {None, tier.id}:
+    named = memories.by_id(c, meta.cold_id, (tier.namespace,)) if meta is not None and meta.cold_id else None
+    several = [*([named] if named else []), *owners]
+    if owner := next((one for one in several if one.id in missing), None):
+        return owner
+    binned = [one for one in several[:1] if one.state == "trashed" and one.trash_reason == "host_removed"]
+    last = next((one for one in (*binned, *several) if one.state == "active" or one in binned), None)
+    if last is None or last.scope != "global" or last.hot_tier not in {None, tier.id}:
         return None
-    return owner
+    return last
 
 
 def _reworded(text: str, left: Sequence[Memory], pointers: Mapping[str, str]) -> Memory | None:
@@ -174,8 +202,10 @@ def apply(c: apsw.Connection, tier: HotTier, found: Pointers, cause: Cause) -> N
         if stood is not None and stood.pointer != text:
             standing.put(c, memory.namespace, memory.seq, replace(stood, pointer=text))
     for memory, text in found.pointed:
-        reason = "pointer_edited" if memory.residence == "stub" else "pointer_returned"
-        rows.move(c, memory, "stub", replace(cause, reason=reason), tier=tier, pointer=text)
+        why = replace(cause, reason="pointer_edited" if memory.residence == "stub" else "pointer_returned")
+        back = replace(cause, reason="host_added")
+        inside = rows.restore(c, memory, back) if memory.state == "trashed" else memory
+        rows.move(c, inside, "stub", why, tier=tier, pointer=text)
 
 
 def drop(c: apsw.Connection, gone: Iterable[Memory], cause: Cause) -> None:

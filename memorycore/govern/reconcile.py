@@ -18,9 +18,9 @@ from memorycore.domain.memory import Memory, Policy
 from memorycore.domain.retention import DAY, Standing, fresh
 from memorycore.domain.routing import Routing, route
 from memorycore.domain.text import entry_hash, fold, holds_lines, norm_hash
-from memorycore.govern import pointers
+from memorycore.govern import belonging, pointers
 from memorycore.govern.recover import finish, recover
-from memorycore.hot.files import Contents, last_states, snapshot
+from memorycore.hot.files import Contents, snapshot
 from memorycore.hot.sidecar import EntryMeta
 from memorycore.hot.tier import HotTier
 from memorycore.intake import Shown, as_data, as_kept
@@ -246,7 +246,7 @@ def _follow(c: apsw.Connection, tier: HotTier, this: "Pass") -> Reconciled:
     under_way = intents.open_intents(c, tier.namespace, tier.id)
     known = memories.select(c, "file_memories", namespace=tier.namespace, hot_tier=tier.id)
     found = pointers.look(c, tier, _seen(contents, known, under_way, as_known))
-    ownership, were_two = _ownership(c, contents), _side_by_side(tier)
+    ownership, were_two = belonging.by_wording(c, contents), belonging.side_by_side(tier)
 
     def is_of(memory: Memory, text: str) -> bool | None:
         known = found.is_of(memory, text)
@@ -266,6 +266,7 @@ def _follow(c: apsw.Connection, tier: HotTier, this: "Pass") -> Reconciled:
         _take_in(c, tier, memory, as_kept(text, this.gates), Cause(actor=ACTOR, at=this.now, reason="host_added"))
     pointers.apply(c, tier, found, Cause(actor=ACTOR, at=this.now))
     done = _apply(c, tier, changes, this)
+    hot.forget_pointers(c, tier, contents.entries)
     return replace(done, added=done.added + len(found.returned), pointers=done.pointers + found.count)
 
 
@@ -276,9 +277,12 @@ def _seen(
     changing = {intent.memory_id for intent in under_way}
     ours = {entry_hash(text) for intent in under_way for text in intent.texts()}
     ours |= {memory.entry_key for memory in known}
+    present = frozenset(map(entry_hash, contents.entries))
+    free = [memory for memory in known if memory.id not in changing]
     return pointers.Seen(
-        stubs=[memory for memory in known if memory.residence == "stub" and memory.id not in changing],
-        present=frozenset(map(entry_hash, contents.entries)),
+        stubs=[memory for memory in free if memory.residence == "stub"],
+        gone=[memory for memory in free if memory.residence == "hot" and memory.entry_key not in present],
+        present=present,
         new=[text for text in contents.entries if entry_hash(text) not in ours],
         sidecar=contents.sidecar,
         as_known=as_known,
@@ -293,43 +297,6 @@ def _masked(gates: GateOptions) -> Callable[[str], str]:
         return as_kept(text, gates).content
 
     return masked
-
-
-def _ownership(c: apsw.Connection, contents: Contents) -> Callable[[Memory, str], bool | None]:
-    """Whose a text is, by the sidecar and by the earlier wordings of the rows: a copy of either may have come back."""
-
-    @cache
-    def earlier(memory: Memory) -> frozenset[object]:
-        return frozenset(revision["content"] for revision in memories.revisions(c, memory))
-
-    def is_of(memory: Memory, text: str) -> bool | None:
-        meta = contents.sidecar.entries.get(entry_hash(text))
-        if meta is not None and meta.id is not None:
-            return meta.id == memory.id
-        return True if text in earlier(memory) else None
-
-    return is_of
-
-
-def _side_by_side(tier: HotTier) -> Callable[[Memory, str], bool]:
-    """Whether the entry of a row and a text stood in the file at once not long ago: then neither became the other.
-
-    Of thousands of entries that get their rows one part after the other, those that still wait are such texts.
-    """
-
-    @cache
-    def states() -> list[frozenset[str]]:
-        return last_states(tier.path, folder=tier.snapshots)
-
-    @cache
-    def states_with(key: str) -> list[frozenset[str]]:
-        return [state for state in states() if key in state]
-
-    def were_two(memory: Memory, text: str) -> bool:
-        with_it = states_with(memory.entry_key)
-        return bool(with_it) and any(entry_hash(text) in state for state in with_it)
-
-    return were_two
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,7 +5,7 @@ touching the database; (3) commit that it is done. Whoever dies in between leave
 finishes or withdraws it. Each function here does (2) and (3); ``begin`` is (1), inside the caller's transaction.
 """
 
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -127,10 +127,13 @@ def placed_ones(
     for item in begun:
         if not intents.end(c, item.intent):
             continue
+        now = fresh(c, item.memory)
         if item.memory.id in placed and not is_taken(c, tier, item.memory, item.memory.content):
-            rows.move(c, fresh(c, item.memory), "hot", cause, tier=tier)
-        else:
-            rows.hold_back(c, item.memory, replace(cause, reason="no_room"))
+            rows.move(c, now, "hot", cause, tier=tier)
+            continue
+        rows.hold_back(c, item.memory, replace(cause, reason="no_room"))
+        if now.residence == "stub" and now.entry_key not in map(entry_hash, written.present):
+            rows.move(c, now, "cold", replace(cause, reason="pointer_removed"), tier=tier)
     return placed
 
 
@@ -370,6 +373,11 @@ def follow(c: apsw.Connection, tier: HotTier, written: Written) -> None:
     known = intents.find_tier(c, tier.namespace, tier.directory, tier.target)
     if known is not None and known.file_sha == written.sha_before:
         intents.set_file_sha(c, tier.id, written.sha_after)
+    forget_pointers(c, tier, written.present)
+
+
+def forget_pointers(c: apsw.Connection, tier: HotTier, entries: Collection[str]) -> None:
+    """Keep of a text that stands in the file itself no pointer that does not stand beside it."""
     for seq, _, pointer in all_rows(c, "stale_pointers", {"namespace": tier.namespace, "hot_tier": tier.id}):
-        if pointer not in written.present:
+        if pointer not in entries:
             c.execute(sql["clear_pointer"], {"seq": seq, "namespace": tier.namespace})

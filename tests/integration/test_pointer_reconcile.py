@@ -9,9 +9,9 @@ import pytest
 
 from memorycore.core import MemoryCore
 from memorycore.domain.memory import Draft, Memory
-from memorycore.domain.text import norm_hash
+from memorycore.domain.text import entry_hash, norm_hash
 from memorycore.errors import InvalidInput
-from memorycore.lifecycle import retire
+from memorycore.lifecycle import hot, retire
 from memorycore.lifecycle.retire import Leaving
 from memorycore.store import memories, standing
 from tests.homes import Home, rule
@@ -279,3 +279,71 @@ def test_no_memory_becomes_a_pointer_by_an_update_or_an_import(home: Home, core:
     assert (answer["status"], answer.get("code")) == ("refused", "pointer")
     assert core.rooms.named(given) is None
     assert rule(1).content in home.entries()
+
+
+OLDER = "[recall] release"  # what the pointer of either rule may be, when that of the other is not there
+
+
+def come_back(core: MemoryCore, text: str) -> None:
+    cause = core.rooms.cause("test", "")
+    with core.db.write() as c:
+        begun = hot.begin(c, core.rooms.tiers["memory"], named(core, text), "add", cause)
+    retire.rearrange(core.db, core.rooms.tiers["memory"], [], [begun], cause)
+
+
+def rows_in_file(core: MemoryCore) -> dict[str, str]:
+    """What each row that has an entry says, by the hash of the entry."""
+    tier = core.rooms.tiers["memory"]
+    with core.db.read() as c:
+        known = memories.select(c, "file_memories", namespace=tier.namespace, hot_tier=tier.id)
+    return {memory.entry_key: memory.content for memory in known}
+
+
+@pytest.mark.parametrize("is_other_back", [False, True], ids=["other is a pointer", "other is back"])
+def test_an_older_file_with_a_pointer_that_was_given_to_another_since_points_as_it_did(
+    home: Home, core: MemoryCore, *, is_other_back: bool
+) -> None:
+    retire_one(core, rule(1).content, OLDER)
+    older = home.entries()
+    come_back(core, rule(1).content)
+    retire_one(core, rule(2).content, OLDER)
+    if is_other_back:
+        come_back(core, rule(2).content)
+    home.write_memory_file(*older, "Never paint the quay.")
+    settled(home, core)
+    assert (named(core, rule(1).content).residence, named(core, rule(2).content).residence) == ("stub", "hot")
+    assert core.trash()["items"] == []
+    assert rows_in_file(core).keys() == set(map(entry_hash, home.entries()))
+
+
+def test_a_pointer_that_is_back_takes_its_memory_out_of_the_bin_when_the_file_had_lost_it(
+    home: Home, core: MemoryCore
+) -> None:
+    retire_one(core, rule(1).content, OLDER)
+    with_pointer = home.entries()
+    come_back(core, rule(1).content)
+    home.write_memory_file(rule(2).content)
+    core.touch()
+    assert rule(1).content in {item["content"] for item in core.trash()["items"]}
+    home.write_memory_file(*with_pointer)
+    settled(home, core)
+    assert (named(core, rule(1).content).residence, core.trash()["items"]) == ("stub", [])
+
+
+def test_a_pointer_stays_out_of_use_when_its_memory_was_forgotten(home: Home, core: MemoryCore) -> None:
+    older = home.entries()
+    core.forget(named(core, RULE).id, actor="test")
+    home.write_memory_file(*older)
+    core.touch()
+    assert [item["content"] for item in core.trash()["items"]] == [RULE]
+
+
+def test_whose_words_stand_as_the_pointer_of_another_is_cold_and_not_lost(home: Home, core: MemoryCore) -> None:
+    home.write_memory_file(*home.entries(), OLDER)  # nobody's pointer: a text like any other
+    core.touch()
+    retire_one(core, OLDER, "[recall] note #5c4b")
+    retire_one(core, rule(2).content, OLDER)
+    come_back(core, OLDER)
+    settled(home, core)
+    assert rows_in_file(core).keys() == set(map(entry_hash, home.entries()))
+    assert named(core, OLDER).residence == "cold"

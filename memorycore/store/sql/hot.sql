@@ -45,9 +45,9 @@ WHERE m.namespace = :namespace AND m.hot_tier = :hot_tier AND m.residence = 'hot
   );
 
 -- name: pointers_once_in_use
--- As the ledger has them, the last one last.
+-- As the ledger has them, the last one last; also of memories that are not in use.
 SELECT m.seq, e.facts ->> '$.pointer' FROM event e JOIN memory m ON m.id = e.memory_id
-WHERE m.namespace = :namespace AND m.hot_tier = :hot_tier AND m.state = 'active'
+WHERE m.namespace = :namespace AND m.hot_tier = :hot_tier
   AND e.namespace = :namespace AND e.action = 'moved' AND e.facts ->> '$.pointer' IS NOT NULL
 ORDER BY e.seq;
 
