@@ -14,7 +14,9 @@ from memorycore.domain.memory import Draft, Kind, Memory, Policy
 from memorycore.domain.pointer import pointer
 from memorycore.domain.text import sanitise
 from memorycore.errors import HotFileError, InvalidInput, NotFound
+from memorycore.govern.overflow.gather import entries_of
 from memorycore.govern.overflow.ladder import RULES
+from memorycore.govern.overflow.sheet import pinned_within
 from memorycore.hot.document import why_not_hot
 from memorycore.hot.tier import HotTier
 from memorycore.lifecycle import hot, retire, rows, turn
@@ -83,7 +85,9 @@ def update(
 
 def _back_in(rooms: Rooms, memory: Memory, changes: Mapping[str, Any], cause: Cause) -> Entered:
     """A rule that had left its file and is pinned comes back: a pin says that it is to be in the prompt."""
-    if not changes.get("pinned") or memory.residence == "hot" or memory.policy not in RULES or memory.scope != "global":
+    if changes.get("pinned") and memory.residence == "hot":
+        return Entered(why="pins_full" if _is_over(rooms, memory) else "")
+    if not changes.get("pinned") or memory.policy not in RULES or memory.scope != "global":
         return Entered()
     tier = rooms.tiers[memory.target]
     with rooms.db.read() as c:
@@ -95,6 +99,20 @@ def _back_in(rooms: Rooms, memory: Memory, changes: Mapping[str, Any], cause: Ca
     with rooms.db.write() as c:
         begun = hot.begin(c, tier, turn.claim(c, hot.fresh(c, memory), cause.at), "add", cause)
     return entering.enter(rooms, tier, [begun], cause)
+
+
+def _is_over(rooms: Rooms, memory: Memory) -> bool:
+    """Whether older pins fill their share of the file already, so that this one does not hold."""
+    tier, options = rooms.tiers[memory.target], rooms.options
+    try:
+        texts = tier.look().entries
+    except HotFileError:
+        return False
+    with rooms.db.read() as c:
+        entries = entries_of(c, tier, texts, options, rooms.clock())
+    held = pinned_within(entries, limit=tier.limit, share=options.budget.pin_share)
+    over = [entry.memory for place, entry in enumerate(entries) if entry.memory and place not in held]
+    return memory.id in {one.id for one in over}
 
 
 def _pointer(rooms: Rooms, tier: HotTier, text: str) -> str:

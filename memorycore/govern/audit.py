@@ -12,6 +12,7 @@ from memorycore.domain.retention import days_since
 from memorycore.domain.text import entry_hash
 from memorycore.govern.overflow.forecast import Coming
 from memorycore.govern.overflow.ladder import Entry, is_sinking, weight_of
+from memorycore.govern.overflow.sheet import pinned_within
 from memorycore.hot.document import size, why_not_hot
 from memorycore.hot.files import Contents
 from memorycore.hot.sidecar import EntryMeta
@@ -42,7 +43,11 @@ def audit_target(
     now: datetime,
 ) -> AuditTarget:
     """Audit one file. ``coming`` by entry text; an entry without a row is shown from its sidecar alone."""
+    held = pinned_within(entries, limit=tier.limit, share=rules.budget.pin_share)
     listed = [_row(entry, contents, coming.get(entry.text), tier, rules, now) for entry in entries]
+    for place, row in enumerate(listed):
+        if row["pinned"] and row["type"] != "stub" and place not in held:
+            row["why"] = messages.text("audit.why_pin_over", rules.language)
     chars = size(contents.entries)
     return {
         "target": tier.target,

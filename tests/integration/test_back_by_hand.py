@@ -115,6 +115,16 @@ def test_a_pinned_rule_without_room_is_told_to_be_outside(home: Home, core: Memo
     assert ["room" in reason for reason in answer.get("reasons", [])] == [True]
 
 
+def test_a_pin_beyond_the_share_of_pins_says_that_it_does_not_hold(home: Home) -> None:
+    home.options = replace(home.options, budget=BudgetOptions(pin_share=0.1))
+    with home.core() as core:
+        stored = [str(core.remember(rule(number), actor="test").get("id")) for number in (1, 2, 3)]
+        answers = [core.update(one, actor="test", pinned=True) for one in stored]
+        whys = [row["why"] for row in core.audit("memory")["targets"][0]["rows"]]
+    assert ["older pins" in str(answer.get("reasons")) for answer in answers] == [False, True, True]
+    assert ["older pins" in why for why in whys] == [False, True, True]
+
+
 def test_a_new_text_takes_the_room_of_another_rule_than_the_one_whose_leaving_was_undone(
     home: Home, core: MemoryCore
 ) -> None:

@@ -59,7 +59,7 @@ class Sheet:
         self.moves: dict[int, Move] = {}
         self.line = next((entry.text for entry in entries if entry.memory is None and pointer.is_fold(entry.text)), "")
         self.fold: str | None = None
-        self._pins = _pinned_within(entries, ground)
+        self._pins = pinned_within(entries, limit=ground.limit, share=ground.budget.pin_share)
         texts = {entry.text for entry in entries}
         self._chars = sum(map(cost, texts))
         texts |= {entry.memory.content for entry in entries if entry.type == "stub" and entry.memory}
@@ -182,9 +182,9 @@ def _is_undone(entry: Entry, ground: Ground) -> bool:
     return entry.undone_until is not None and entry.undone_until > ground.now
 
 
-def _pinned_within(entries: Sequence[Entry], ground: Ground) -> frozenset[int]:
-    """Pinned entries that stay: the oldest pins, as many as their share of the file holds."""
-    room = int(ground.budget.pin_share * ground.limit)
+def pinned_within(entries: Sequence[Entry], *, limit: int, share: float) -> frozenset[int]:
+    """The places of pinned entries that stay: the oldest, as many as their ``share`` of ``limit`` code points holds."""
+    room = int(share * limit)
     pinned = [(entry.memory.seq, place) for place, entry in enumerate(entries) if entry.memory and entry.memory.pinned]
     held: set[int] = set()
     for _, place in sorted(pinned):
