@@ -13,10 +13,20 @@ from memorycore.domain.routing import Reason
 from memorycore.errors import Conflict, EmbeddingError, HotFileError
 from memorycore.hot.document import DELIMITER
 from memorycore.hot.tier import HotTier
-from memorycore.intake.candidate import Candidate, Ground, consider, known_before, pointed_at, readmit
+from memorycore.intake.candidate import (
+    GLOBAL,
+    RECALLED,
+    Candidate,
+    Ground,
+    consider,
+    known_before,
+    pointed_at,
+    readmit,
+)
 from memorycore.intake.gate import GateNote
 from memorycore.intake.judging import Decision
 from memorycore.intake.place import MakeRoom, place
+from memorycore.intake.quoting import Unquoted, may_quote, unquote
 from memorycore.intake.record import Bench, Recorded, judged, over_quota, record, sent_again, within_share
 from memorycore.lifecycle import hot
 from memorycore.lifecycle.rows import Cause
@@ -78,7 +88,17 @@ class Admission:
         ground = Ground(namespace=self.namespace, now=self.clock(), limits=limits, gates=self.gates)
         if isinstance(item, Memory):
             return readmit(item, ground, spare_id=self.new_id())
-        return consider(item, ground, new_id=self.new_id())
+        found = Unquoted(rest=item.content)
+        if may_quote(item.content):
+            with self.db.read() as c:
+                found = unquote(c, item.content, (self.namespace, GLOBAL))
+        candidate = consider(replace(item, content=found.rest or item.content), ground, new_id=self.new_id())
+        if not found.quoted:
+            return candidate
+        if not found.rest:
+            return replace(candidate, refused=RECALLED, hot=False, reasons=(), gates=(), repeats=found.quoted)
+        left_out = Reason(code="notes_left_out", facts=(("count", len(found.quoted)),))
+        return replace(candidate, reasons=(*candidate.reasons, left_out))
 
     def preview(self, items: Sequence[Draft], *, wait_s: float | None) -> list[Preview]:
         """What would become of texts, each judged against the store as it is. Room in the files is not looked at."""

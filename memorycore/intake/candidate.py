@@ -21,6 +21,7 @@ from memorycore.store import all_rows, memories
 GLOBAL = "global"  # the namespace that every other one sees
 QUARANTINED = "quarantined"
 POINTER = "pointer"  # a text that only names another one: nothing of its own to keep
+RECALLED = "recalled"  # a text that only repeats what memory told: nothing of its own to keep either
 REJECTED = "rejected"  # a person has seen it in quarantine, and it stays in the bin
 
 
@@ -29,7 +30,8 @@ class Candidate:
     """A draft with its routing, as the row that it would become.
 
     ``hot``: the hot file is its place. ``refused``: why nothing of it may be kept. ``gates``: what they found.
-    ``spare_id``: taken when the row's own id, from an export, is somebody else's.
+    ``spare_id``: taken when the row's own id, from an export, is somebody else's. ``repeats``: ids of the memories that
+    the text only repeats.
     """
 
     draft: Draft
@@ -40,6 +42,7 @@ class Candidate:
     refused: str = ""
     gates: tuple[GateNote, ...] = ()
     spare_id: str = ""
+    repeats: tuple[str, ...] = ()
 
     @property
     def untrusted(self) -> bool:
@@ -288,7 +291,10 @@ def _in_bin_as(memory: Memory) -> str:
 
 
 def pointed_at(c: apsw.Connection, candidate: Candidate) -> Memory | None:
-    """The memory that left its hot file and of which the candidate is the pointer."""
+    """The memory that left its hot file and of which the candidate is the pointer, or the one that it only repeats."""
+    if candidate.refused == RECALLED:
+        told = (memories.by_id(c, one, (candidate.memory.namespace, GLOBAL)) for one in candidate.repeats)
+        return next((memory for memory in told if memory is not None and memory.state == "active"), None)
     if candidate.refused != POINTER:
         return None
     own, key = (candidate.memory.namespace,), key_of(candidate.memory.content)
