@@ -45,7 +45,7 @@ TOPICS = "MEMORYCORE_INDEX_TOPICS"
 ENABLED, OFF = "MEMORYCORE_PREFETCH_ENABLED", frozenset({"0", "false", "no", "off"})
 # Others read along there, and what is remembered may be for one person: the agent may ask, nothing comes unasked.
 IN_GROUPS, ON = "MEMORYCORE_PREFETCH_IN_GROUPS", frozenset({"1", "true", "yes", "on"})
-GROUPS = frozenset({"group", "forum", "channel", "thread"})
+GROUPS = frozenset({"group", "room", "forum", "channel", "thread"})
 # Nobody speaks there: what such a session asks and writes says nothing about the user.
 SILENT_CONTEXTS = frozenset({"cron", "subagent", "flush"})
 COMPRESSION = "compression"

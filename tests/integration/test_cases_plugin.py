@@ -301,7 +301,7 @@ def test_in_a_group_nothing_comes_along_unless_somebody_wants_it_there(
 ) -> None:  # IL-205
     with served.session("private", chat_type="dm") as provider:
         assert FACT in provider.prefetch(QUESTION)
-    for kind in ("group", "channel"):
+    for kind in ("group", "room"):
         with served.session(kind, chat_type=kind) as provider:
             assert provider.prefetch(QUESTION) == ""
             assert "come along" not in provider.system_prompt_block()
