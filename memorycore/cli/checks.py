@@ -287,9 +287,10 @@ def check_database(options: CoreOptions) -> Iterator[Finding]:
         yield Finding(
             level="warn", code="file_open_to_others", facts={"path": path, "mode": f"{path.stat().st_mode & 0o777:04o}"}
         )
-    if blocked := [beside for beside in map(path.with_name, map(path.name.__add__, OWN_FILES)) if _no_file(beside)]:
-        yield Finding(level="fail", code="database_blocked", facts={**facts, "beside": blocked[0]})
-        return
+    for beside in (path.with_name(path.name + ending) for ending in OWN_FILES):
+        if beside.exists() and not beside.is_file():
+            yield Finding(level="fail", code="database_blocked", facts={**facts, "beside": beside})
+            return
     log = path.with_name(path.name + "-wal")
     if log.exists() and (log_bytes := log.stat().st_size) > LONG_LOG_BYTES:
         yield Finding(level="warn", code="log_long", facts={"path": log, "mb": log_bytes // 1024**2})
@@ -315,10 +316,6 @@ def _family(folder: Path) -> Path:
     """The home of Hermes with all its profiles, as far as the place of a memory folder tells."""
     home = folder.parent
     return home.parent.parent if home.parent.name == "profiles" else home
-
-
-def _no_file(path: Path) -> bool:
-    return path.exists() and not path.is_file()
 
 
 def _about_content(found: "Soundness", path: Path, facts: Mapping[str, object]) -> Iterator[Finding]:
