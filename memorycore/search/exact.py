@@ -1,4 +1,4 @@
-"""The exact channel: memories that the question names by id or reference, by pointer, by tag, or in quotation marks."""
+"""The exact channel: memories that the question names by (the end of an) id or reference, pointer, tag or quotation."""
 
 from __future__ import annotations
 
@@ -24,14 +24,17 @@ LONGEST_REFERENCE = 200
 
 def find(c: apsw.Connection, question: Question, rows: Rows, allowed: Mask) -> dict[str, RowNumbers]:
     """Rows that are named, by how: ``name``, ``pointer``, ``tag``, ``phrase``."""
-    found: dict[str, RowNumbers] = {}
+    named: set[int] = set()
+    namespaces = json.dumps(rows.namespaces)
     if question.ids or len(question.text) <= LONGEST_REFERENCE:
-        parameters = {
-            "namespaces": json.dumps(rows.namespaces), "ids": json.dumps(question.ids), "ref": question.text,
-        }  # fmt: skip
-        found["name"] = rows.find([seq for (seq,) in all_rows(c, "seqs_by_name", parameters)])
+        parameters = {"namespaces": namespaces, "ids": json.dumps(question.ids), "ref": question.text}
+        named |= {int(seq) for (seq,) in all_rows(c, "seqs_by_name", parameters)}
+    if question.id_ends:
+        ends = {"namespaces": namespaces, "ends": json.dumps(question.id_ends)}
+        named |= {int(seq) for (seq,) in all_rows(c, "seqs_by_id_end", ends)}
+    found = {"name": rows.find(sorted(named))}
     if question.pointed:
-        pointers = all_rows(c, "pointers", {"namespaces": json.dumps(rows.namespaces)})
+        pointers = all_rows(c, "pointers", {"namespaces": namespaces})
         found["pointer"] = rows.find(sorted(seq for seq, text in pointers if key_of(text) in question.pointed))
     if question.tags:
         found["tag"] = rows.tagged(question.tags, all_of_them=False)

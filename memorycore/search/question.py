@@ -11,12 +11,15 @@ from memorycore.domain.telling import small_words
 from memorycore.domain.text import fold, query_tokens, sanitise
 
 MOST_WORDS = 48
+MOST_ID_ENDS = 8
 _PLACE = files("memorycore.domain") / "vocabulary"
 _QUOTED = re.compile(r"[\"“「『]([^\"“”「」『』\n]{2,200})[\"”」』]")
 _TAG = re.compile(r"(?<![\w&#])#([\w-]{1,64})")
 _ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_JOINED = r"[^\W\u2e80-\U0003ffff]"  # a letter or digit of a script that parts words by blanks
+_ID_END = re.compile(rf"(?<!{_JOINED})(?<![-./@\\+])[0-9a-f]{{8}}(?!{_JOINED})(?![-./:@\\+]{_JOINED})")
 # What is written without blanks belongs together: docs/plan, pre-edit, 192.168.7.40, error_codes.
-_COMPOUND = re.compile(r"\b[^\W\u2e80-\U0003ffff]{1,64}(?:[-./:@_'\\+][^\W\u2e80-\U0003ffff]{1,64}){1,16}")
+_COMPOUND = re.compile(rf"\b{_JOINED}{{1,64}}(?:[-./:@_'\\+]{_JOINED}{{1,64}}){{1,16}}")
 _WORD = re.compile(r"[^\W_]+")
 _CJK_RUN = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+")
 _MOST_NAME_TEXT = 1_000
@@ -38,6 +41,7 @@ class Question:
         phrases: Folded texts in quotation marks.
         tags: Folded names behind ``#``.
         ids: Ids of memories that stand in it.
+        id_ends: What may be the end of one, as notes give it: eight hexadecimal digits that belong to nothing longer.
         years, months: The times that it names, as numbers.
         asks_time: It asks when or how long.
         asks_for_a_fact: It is a question, and no task.
@@ -50,6 +54,7 @@ class Question:
     phrases: tuple[str, ...] = ()
     tags: frozenset[str] = frozenset()
     ids: tuple[str, ...] = ()
+    id_ends: tuple[str, ...] = ()
     years: frozenset[int] = frozenset()
     months: frozenset[int] = frozenset()
     asks_time: bool = False
@@ -91,6 +96,7 @@ def read_question(text: str) -> Question:
         phrases=tuple(match.group(1).strip() for match in _QUOTED.finditer(folded) if match.group(1).strip())[:8],
         tags=frozenset(_TAG.findall(folded)),
         ids=tuple(_ID.findall(folded)[:MOST_WORDS]),
+        id_ends=tuple(dict.fromkeys(_ID_END.findall(folded)))[:MOST_ID_ENDS],
         years=years,
         months=months,
         asks_time=bool(_patterns("asks").search(folded)),

@@ -78,3 +78,16 @@ def test_a_note_ends_with_the_end_of_its_id(tmp_path: Path) -> None:
         told = core.prefetch("When does the ferry leave from pier four?", session_id="s")
         assert told["text"].endswith(f"{FACTS[0]} [{stored[-8:]}]")
         assert core.inspect(told["text"][-9:-1])["id"] == told["items"][0]["id"] == stored
+
+
+@pytest.mark.parametrize("query", ["What was c2870ffe about?", "c2870ffe", "the ferry at nine: see [C2870FFE]"])
+def test_a_question_finds_the_memory_that_it_names_by_the_end_of_its_id(tmp_path: Path, query: str) -> None:
+    ids = ("0190f3c2-0000-7000-8000-c968c2870ffd", "0190f3c2-0000-7000-8000-c968c2870ffe")
+    with with_ids(Home(tmp_path), *ids) as core:
+        assert core.recall(query)["results"][0]["content"] == FACTS[1]
+
+
+def test_an_end_that_two_share_finds_neither(tmp_path: Path) -> None:
+    ids = ("0190f3c2-0000-7000-8000-1111c2870ffd", "0190f3c2-0000-7000-8000-2222c2870ffd")
+    with with_ids(Home(tmp_path), *ids) as core:
+        assert core.recall("What was c2870ffd about?")["results"] == []

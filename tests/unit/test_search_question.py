@@ -37,7 +37,22 @@ def test_quotation_marks_tags_and_ids_are_exact() -> None:
     question = read_question("say “Hello World” and 「你好」 #Home 019adf00-1111-7abc-8def-0123456789ab")
     assert question.phrases == ("hello world", "你好")
     assert question.tags == {"home"}
-    assert question.ids == ("019adf00-1111-7abc-8def-0123456789ab",)
+    assert (question.ids, question.id_ends) == (("019adf00-1111-7abc-8def-0123456789ab",), ())
+
+
+@pytest.mark.parametrize(
+    ("text", "ends"),
+    [
+        ("What was 7F3A9C21 about?", ("7f3a9c21",)),
+        ("compare [7f3a9c21], '7f3a9c21' and id:0123abcd.", ("7f3a9c21", "0123abcd")),
+        ("7f3a9c21是什么？", ("7f3a9c21",)),
+        ("7f3a9c21 7f3a9c21", ("7f3a9c21",)),
+        ("the commit 7f3a9c2 or 7f3a9c210 or x7f3a9c21", ()),
+        ("dead-beefcafe, beefcafe.txt, /srv/beefcafe, beefcafe@host, beefcafe-1", ()),
+    ],
+)
+def test_eight_hexadecimal_digits_of_their_own_may_be_the_end_of_an_id(text: str, ends: tuple[str, ...]) -> None:
+    assert read_question(text).id_ends == ends
 
 
 @pytest.mark.parametrize(

@@ -82,6 +82,15 @@ WHERE m.namespace IN (SELECT value FROM json_each(:namespaces))
     AND (m.id IN (SELECT value FROM json_each(:ids))
         OR m.seq IN (SELECT memory_seq FROM memory_ref WHERE ref = :ref));
 
+-- name: seqs_by_id_end
+-- Of ids of our own that end like these, those that nobody shares. The index of ids is gone through, and no row.
+SELECT max(m.seq) FROM (
+    SELECT seq, substr(id, -8) AS tail FROM memory
+    WHERE substr(id, -8) IN (SELECT value FROM json_each(:ends)) AND id GLOB '????????-????-????-????-????????????'
+) e JOIN memory m ON m.seq = e.seq
+WHERE m.namespace IN (SELECT value FROM json_each(:namespaces))
+GROUP BY e.tail HAVING count(*) = 1;
+
 -- name: recent_uses
 SELECT memory_seq, used_at FROM memory_use
 WHERE memory_seq IN (SELECT value FROM json_each(:seqs)) ORDER BY memory_seq, used_at DESC;
