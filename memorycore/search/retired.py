@@ -2,24 +2,33 @@
 
 A rule that stands in a hot file works without being asked for. One that left it works only when it is found, and who
 wants something done hardly ever says what rule that needs: "add error handling to the downloader" wants the rules for
-code. So some of the last places are for the likeliest rules that are cold: more of them for a task than for a question,
-which wants facts.
+code. So some of the last places are for the likeliest rules that are cold, those that were much used before others that
+fit as well: more places for a task than for a question, which wants facts.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from memorycore.domain.retention import USE_HALVES_DAYS, weight_now
 from memorycore.search.weighing import hits
+from memorycore.store import standing
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
+    from memorycore.domain.retention import Standing
+    from memorycore.domain.scoring import Floats
     from memorycore.search.request import Hit
     from memorycore.search.weighing import Sought, Weighed
 
 FOR_A_TASK = 4
 FOR_A_QUESTION = 2
+MOST_WEIGHED = 50
+OFTEN_USED = 0.04
+"""Of a score, each time that a weight grows e-fold: how likely a rule is at all counts beside how well it fits."""
+RARELY = 0.3
+"""A weight far below that counts as none; one use is 1.0."""
 LEAST_RESULTS = 5  # of fewer none is given away
 RULES = ("core", "rule")
 
@@ -38,9 +47,22 @@ def with_a_rule(sought: Sought, weighed: Weighed, best: Sequence[Hit]) -> list[H
     if missing <= 0 or sought.request.top_k < LEAST_RESULTS:
         return list(best)
     others = np.flatnonzero(is_rule[weighed.rows] & (weighed.evidence > 0) & ~np.isin(weighed.rows, shown))
-    likeliest = others[np.argsort(-weighed.score[others], kind="stable")[:missing]]
+    others = others[np.argsort(-weighed.score[others], kind="stable")[:MOST_WEIGHED]]
+    uses = np.log1p(_weights(sought, columns.seq[weighed.rows[others]].tolist()) / RARELY)
+    likeliest = others[np.argsort(-(weighed.score[others] + OFTEN_USED * uses), kind="stable")[:missing]]
     kept = _without_last(best, len(best) + len(likeliest) - sought.request.top_k, but=placed)
     return [*kept, *hits(sought, weighed, likeliest[: sought.request.top_k - len(kept)])]
+
+
+def _weights(sought: Sought, seqs: Sequence[int]) -> Floats:
+    """What these rules weigh by their uses now, ``[m]``; 0 for one that never stood in a file."""
+    import numpy as np
+
+    known: dict[int, Standing] = {}
+    for namespace in sought.request.namespaces:
+        known |= standing.by_seq(sought.c, namespace, seqs)
+    weights = [weight_now(known[q], sought.now, half_life_days=USE_HALVES_DAYS) if q in known else 0.0 for q in seqs]
+    return np.array(weights, dtype=np.float32)
 
 
 def _without_last(best: Sequence[Hit], count: int, *, but: Collection[int]) -> list[Hit]:

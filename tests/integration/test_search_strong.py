@@ -19,11 +19,11 @@ POINTER = pointer(RED, most=40)
 OTHERS = ("Always serve oolong tea to visitors from Xiamen.", "Never send the invoice before the parcel has left.")
 
 
-def retire(core: MemoryCore, text: str) -> str:
+def retire(core: MemoryCore, text: str, *, weight: float = 1.0) -> str:
     """As eviction leaves a rule: cold, with its pointer known."""
     memory_id = core.remember(Draft(content=text, target="memory"), actor="test").get("id", "")
     memory = core.rooms.any(memory_id)
-    stood = replace(fresh(START, resident_days=7), pointer=POINTER, retired_at=START - timedelta(days=1))
+    stood = replace(fresh(START, resident_days=7), weight=weight, pointer=POINTER, retired_at=START - timedelta(days=1))
     with core.db.write() as c:
         standing.put(c, "default", memory.seq, stood)
         c.execute("UPDATE memory SET residence = 'cold' WHERE seq = ?", (memory.seq,))
@@ -93,3 +93,20 @@ def test_a_rule_among_the_results_does_not_make_way_for_a_likely_one(tmp_path: P
             assert {hit.id for hit in plain} & set(cold) <= set(shown)
             assert (len(hits), shown[0]) == (top_k, plain[0].id)
         assert set(cold) <= set(shown)
+
+
+@pytest.mark.parametrize("used", [0, 3, 7])
+def test_of_rules_that_fit_alike_one_that_was_much_used_has_a_place(tmp_path: Path, used: int) -> None:
+    question = "Order the copper kettle for the harbour kitchen"
+    facts = [f"The copper kettle of the harbour kitchen number {number} was bought in Leeds." for number in range(6)]
+    guests = ("a baker", "a diver", "a painter", "a sailor", "a tailor", "a miller", "a potter", "a weaver")
+    with Home(tmp_path).core() as core:
+        list(core.remember_many([Draft(content=text) for text in facts], actor="test"))
+        rules = [
+            retire(core, f"Always offer a kettle to {guest}.", weight=6.0 if place == used else 1.0)
+            for place, guest in enumerate(guests)
+        ]
+        hits = core.rooms.search(question, SearchRequest(namespaces=core.namespaces, top_k=5, tells_strong=True)).hits
+        shown = [hit.id for hit in hits]
+        assert rules[used] in shown
+        assert len(set(rules) & set(shown)) == 4
