@@ -73,6 +73,7 @@ class EmbeddingService:
         self._failed_at = 0.0
         self._rest_until = 0.0
         self._attempts = 0
+        self._began = 0.0
         self._hastened = False
         self._questions = Lane(most_waiting=64, most_kept=1024)
         self._texts = Lane(most_waiting=256, most_kept=256)
@@ -134,11 +135,17 @@ class EmbeddingService:
             if self._threads or self._stopping.is_set():
                 return
             settle_threads()
+            self._began = time.monotonic()
             for name, work in (("texts", self._serve_texts), ("questions", self._serve_questions)):
                 self._threads.append(threading.Thread(target=work, name=f"memorycore-embed-{name}", daemon=True))
             for thread in self._threads:
                 thread.start()
         atexit.register(self.close)
+
+    @property
+    def loading_s(self) -> float:
+        """How long the first attempt to load has been under way; 0 before it and after it."""
+        return time.monotonic() - self._began if self._state == "loading" and self._began else 0.0
 
     def wait_ready(self, timeout_s: float | None) -> bool:
         """Wait until the first attempt to load is over; whether a model is ready then."""

@@ -37,9 +37,16 @@ if TYPE_CHECKING:
 
 LEAST_CANDIDATES = 300
 CANDIDATES_PER_RESULT = 4
-# A process that lives long answers in time; one that was started for this question waits for the model to load.
+# A process that lives long answers in time; one that was started for this question waits for the model to load, and for
+# one that has been loading so long already no more than any other.
 WAIT_S = 1.5
 PATIENT_WAIT_S = 20.0
+LOADING_WAIT_S = 10.0
+
+
+def patience(loading_s: float) -> float:
+    """How long a process that was started for one question waits for its vector; ``loading_s``: the model so far."""
+    return max(WAIT_S, LOADING_WAIT_S - loading_s) if loading_s else PATIENT_WAIT_S
 
 
 def search(  # noqa: PLR0913 the parts that a core has, each named by its caller
@@ -66,7 +73,9 @@ def search(  # noqa: PLR0913 the parts that a core has, each named by its caller
         return SearchResult()
     tuning = Tuning() if vector_weight is None else replace(Tuning(), vector_weight=vector_weight)
     wait_s = WAIT_S if request.model_wait_s is None else request.model_wait_s
-    asked = ask_model(question, embedding, wait_s=PATIENT_WAIT_S if index is None else wait_s)
+    if index is None:
+        wait_s = patience(0.0 if embedding is None else embedding.loading_s)
+    asked = ask_model(question, embedding, wait_s=wait_s)
     model_ms = asked.model_ms
     hits: tuple[Hit, ...] = ()
     strong: frozenset[int] = frozenset()

@@ -11,6 +11,7 @@ import pytest
 from memorycore.embed import EmbedChoice, EmbeddingService, why_of
 from memorycore.embed.choose import Loaded
 from memorycore.errors import EmbeddingError
+from memorycore.search.pipeline import WAIT_S, patience
 from memorycore.testing import HashingEmbedder
 
 if TYPE_CHECKING:
@@ -52,6 +53,25 @@ def serving(model: HashingEmbedder) -> Generator[EmbeddingService]:
 
 def whys(results: Sequence[object]) -> list[str]:
     return [why_of(result) if isinstance(result, EmbeddingError) else "" for result in results]
+
+
+def test_whoever_waited_for_a_model_to_load_does_not_wait_as_long_again() -> None:
+    opened = threading.Event()
+
+    def load(choice: EmbedChoice, stopping: threading.Event) -> Loaded:
+        opened.wait(20)
+        return Loaded(embedder=HashingEmbedder())
+
+    service = EmbeddingService(EmbedChoice(), load=load)
+    assert service.loading_s == 0
+    assert not service.wait_ready(0.05)
+    assert service.loading_s >= 0.05
+    assert patience(service.loading_s) < patience(0.01) < patience(0)
+    assert patience(60) == WAIT_S
+    opened.set()
+    assert service.wait_ready(10)
+    assert service.loading_s == 0
+    service.close()
 
 
 def test_a_question_and_a_text_get_vectors_of_the_models_width() -> None:
