@@ -39,6 +39,7 @@ def examine(home: Path, env: Mapping[str, str], language: Language) -> Iterator[
     yield Finding(level="pass", code="hermes_home", facts={"path": home})
     folder = home / "plugins" / PLUGIN
     runtime = runtime_of(folder)
+    failures: list[Finding] = []
     for check in (
         lambda: check_plugin(folder),
         lambda: check_interpreter(folder, runtime, env),
@@ -48,7 +49,9 @@ def examine(home: Path, env: Mapping[str, str], language: Language) -> Iterator[
         lambda: _check_daemon({**env, **runtime.env}),
         lambda: check_host(home, env),
     ):
-        yield from safely(check, language)
+        found = [one for one in safely(check, language) if one not in failures]  # two checks may stumble over one file
+        failures += [one for one in found if one.code == "error"]
+        yield from found
 
 
 def safely(check: Callable[[], Iterable[Finding]], language: Language) -> Iterable[Finding]:

@@ -31,10 +31,13 @@ def steps_of(shell: "Shell") -> list[dict[str, Any]]:
         ]
 
 
+GLANCE_S = 2.0
+
+
 def glance(data_dir: Path) -> dict[str, Any]:
-    """Whether a daemon leads, since when and where, without asking it."""
+    """Whether a daemon leads, since when and where; ``silent`` when it does not answer soon."""
     from memorycore import endpoint
-    from memorycore.daemon import leader
+    from memorycore.daemon import control, leader
 
     leads = leader.current(data_dir)
     if leads is None:
@@ -42,7 +45,8 @@ def glance(data_dir: Path) -> dict[str, Any]:
     where = endpoint.read(data_dir)
     if where is None or where.pid != leads.pid:
         return {"status": "starting", "pid": leads.pid}
-    return {"status": "runs", "pid": leads.pid, "started": leads.started, "url": where.url}
+    how = "runs" if control.answers(where, within_s=GLANCE_S) else "silent"
+    return {"status": how, "pid": leads.pid, "started": leads.started, "url": where.url}
 
 
 def answer(shell: "Shell", found: "Daemon | None", steps: "Sequence[Mapping[str, Any]]") -> dict[str, Any]:

@@ -92,7 +92,10 @@ def _facts(shell: "Shell", answer: "Status", daemon: "Mapping[str, Any]") -> "Ma
         "remote": _remote(shell, cold),
         "upkeep": _upkeep(shell, answer["upkeep"]),
         "daemon": shell.word(
-            f"usage.daemon_{daemon['status']}", since=minute(shell, daemon.get("started")), url=daemon.get("url")
+            f"usage.daemon_{daemon['status']}",
+            since=minute(shell, daemon.get("started")),
+            url=daemon.get("url"),
+            pid=daemon.get("pid"),
         ),
         "bin": shell.word("usage.bin", count=usage["binned"], due=answer["purge_due"] or None),
         "moves": _moves(shell, answer["moves"]),

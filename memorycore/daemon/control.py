@@ -47,12 +47,12 @@ def find(data_dir: Path) -> Daemon | None:
     return Daemon(leader=leads, endpoint=found if fits else None)
 
 
-def answers(found: Endpoint) -> bool:
+def answers(found: Endpoint, *, within_s: float = PROBE_TIMEOUT_S) -> bool:
     """Whether somebody answers there."""
     import http.client
     from urllib.parse import urlsplit
 
-    connection = http.client.HTTPConnection(urlsplit(found.url).netloc, timeout=PROBE_TIMEOUT_S)
+    connection = http.client.HTTPConnection(urlsplit(found.url).netloc, timeout=within_s)
     try:
         connection.request("GET", "/healthz")
         connection.getresponse()  # a service that is not well is there all the same

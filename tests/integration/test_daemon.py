@@ -84,6 +84,8 @@ def test_one_that_hangs_is_killed_and_nobody_else_is(home: DaemonHome) -> None:
     begun = home.foreground()
     hanging = home.leader_of_now()
     os.kill(hanging.pid, signal.SIGSTOP)
+    glance = json.loads(home.begin("-m", "memorycore", "status", "--json").communicate(timeout=60)[0])["daemon"]
+    assert (glance["status"], glance["pid"]) == ("silent", hanging.pid)
     assert home.run("stop")["status"] == "killed"
     begun.communicate()
     stranger = home.begin("-c", "import time; time.sleep(60)")

@@ -57,6 +57,11 @@ def test_each_thing_that_breaks_is_named(mc: CommandLine, home: Path) -> None:
     ]  # fmt: skip
 
 
+def test_a_config_that_cannot_be_read_is_named_once(mc: CommandLine, home: Path) -> None:
+    (home / "config.yaml").write_text("memory: [\n", encoding="utf-8")
+    assert codes(mc, "fail", PATH="") == ["error"]
+
+
 @pytest.mark.skipif(os.name != "posix", reason="a program of one line")
 @pytest.mark.parametrize(
     ("says", "level", "code"),
