@@ -115,7 +115,8 @@ def uninstall(*, profile: Profile = None, dry_run: DryRun = False, json: Json = 
     if not json:
         _show_plan(shell, planned, "uninstall")
         _show_returns(shell, returns)
-        shell.out.print(shell.word("hermes.data_stays", path=settings.data_dir), soft_wrap=True)
+        if settings.data_dir.exists():
+            shell.out.print(shell.word("hermes.data_stays", path=settings.data_dir), soft_wrap=True)
     ended: Stopped = "not_running"
     if not dry_run:
         ended = _end_daemon(settings)

@@ -243,6 +243,15 @@ def test_the_sidecar_of_a_predecessor_gets_its_bytes_back(mc: CommandLine) -> No
     assert sidecar.read_bytes() == old
 
 
+def test_leaving_a_home_that_nobody_moved_into_speaks_of_no_data(mc: CommandLine) -> None:
+    home = a_home(mc)
+    before = everything(home)
+    told = mc("hermes", "uninstall").out
+    assert "nothing to change" in told
+    assert "The data stays" not in told
+    assert everything(home) == before
+
+
 def test_a_sidecar_of_ours_from_before_the_installation_goes_too_and_the_predecessors_is_kept(mc: CommandLine) -> None:
     home = a_home(mc)
     sidecar = home / "memories" / "MEMORY.meta.json"
