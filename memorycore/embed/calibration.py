@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import zipfile
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
@@ -92,6 +92,9 @@ class Calibration:
     def telling(self, residuals: Vectors) -> Vectors:
         """Residuals ``[n, width]``, mapped to there."""
         return residuals if self.answering is None else residuals @ self.answering
+
+
+FIELDS = tuple(field.name for field in fields(Calibration))
 
 
 def _of_length_one(vector: NDArray[Any]) -> Vectors:

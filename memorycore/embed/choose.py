@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 
     from memorycore.embed.contract import EmbedChoice, Embedder
     from memorycore.embed.endpoint import Endpoint
+
+MOST_CALIBRATIONS = 4  # of one model, by as many versions of the program
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,17 +81,25 @@ def _open_endpoint(choice: EmbedChoice, stopping: Event) -> Endpoint:
 
 
 def _calibrate(endpoint: Endpoint, cache_dir: Path | None) -> None:
-    """Read this fingerprint's calibration, or measure it and keep it."""
-    from memorycore.embed.calibrate import measure
+    """Read this fingerprint's calibration, or measure it and keep it.
 
-    path = None
-    if cache_dir:
-        name = hashlib.sha256(endpoint.fingerprint.encode("utf-8")).hexdigest()[:16]
-        path = cache_dir / f"calibration-{name}.npz"
-        known = from_bytes(path.read_bytes(), endpoint.fingerprint) if path.is_file() else None
-        if known:
-            endpoint.calibration = known
-            return
+    Versions that measure otherwise may share the folder; each finds its own.
+    """
+    from memorycore.embed.calibrate import measure, way
+
+    if cache_dir is None:
+        endpoint.calibration = measure(endpoint)
+        return
+    name = f"calibration-{hashlib.sha256(endpoint.fingerprint.encode('utf-8')).hexdigest()[:16]}"
+    path = cache_dir / f"{name}-{way()}.npz"
+    known = from_bytes(path.read_bytes(), endpoint.fingerprint) if path.is_file() else None
+    if known:
+        endpoint.calibration = known
+        with suppress(OSError):  # in use: it is not the one that goes
+            path.touch()
+        return
     endpoint.calibration = measure(endpoint)
-    if path:
-        write_whole(path, to_bytes(endpoint.calibration, endpoint.fingerprint))
+    write_whole(path, to_bytes(endpoint.calibration, endpoint.fingerprint))
+    with suppress(OSError):
+        for old in sorted(cache_dir.glob(f"{name}*.npz"), key=lambda one: one.stat().st_mtime)[:-MOST_CALIBRATIONS]:
+            old.unlink()

@@ -1,5 +1,6 @@
 """A configured endpoint that is slow, down or back again (cases IL-082, IL-083, IL-085, IL-100 … IL-104)."""
 
+import os
 import threading
 import time
 from collections.abc import Generator, Sequence
@@ -148,6 +149,27 @@ def test_a_model_behind_an_endpoint_is_calibrated_once(tmp_path: Path) -> None:
             assert known is not None
             assert np.allclose(known.means["han"], measured.means["han"])
             assert known.strong == measured.strong
+
+
+def test_a_version_that_measures_otherwise_keeps_its_calibration_beside_ours(tmp_path: Path) -> None:
+    def calls() -> int:
+        before = len(served.requests)
+        with service_for(served.url, tmp_path) as service:
+            assert service.wait_ready(20)
+        return len(served.requests) - before
+
+    with stub() as served:
+        measured = calls()
+        (ours,) = tmp_path.glob("calibration-*.npz")
+        theirs = [ours.with_name(f"{ours.stem[:-8]}{number:08x}.npz") for number in range(5)]
+        for number, one in enumerate(theirs):
+            one.write_bytes(b"another layout")
+            os.utime(one, (number, number))
+        assert calls() == 1
+        ours.unlink()
+        assert calls() == measured
+        assert set(tmp_path.glob("calibration-*.npz")) == {ours, *theirs[-3:]}
+        assert calls() == 1
 
 
 def test_a_server_that_refuses_some_sentences_is_calibrated_by_the_others() -> None:
