@@ -15,6 +15,9 @@ from memorycore.errors import InvalidInput
 from memorycore.hosts import hermes_config
 
 SECTION, KEY = "plugins", "enabled"
+_IN_BRACES = re.compile(
+    rf"""^["']?{SECTION}["']?\s*:\s*\{{[^\n#]*?(?<![\w-])["']?{KEY}["']?:\s*\[(?P<items>[^\]\[\n]*)\]""", re.MULTILINE
+)
 _FLOW = re.compile(r"^(?P<head>[^\[#]*\[)(?P<items>[^\]\[]*)(?P<tail>\]\s*(?:#.*)?)$")
 
 
@@ -85,7 +88,11 @@ def _changed(data: bytes, meant: Mapping[str, Any], name: str, was: Before, path
     mark = "\ufeff" if raw.startswith("\ufeff") else ""
     line_end = "\r\n" if "\r\n" in raw else "\n"
     text = raw.removeprefix("\ufeff").replace("\r\n", "\n")
-    ways = (_put_by_lines(text, name) if is_put else _taken_by_lines(text, name, was), _anew(text, meant))
+    ways = (
+        _put_by_lines(text, name) if is_put else _taken_by_lines(text, name, was),
+        _in_braces(text, name, is_put=is_put),
+        _anew(text, meant),
+    )
     for outcome in ways:
         encoded = (mark + outcome.replace("\n", line_end)).encode("utf-8")
         try:
@@ -94,6 +101,20 @@ def _changed(data: bytes, meant: Mapping[str, Any], name: str, was: Before, path
         except InvalidInput:
             continue
     raise InvalidInput(field=path, why="unparsable", detail=f"{SECTION}.{KEY}")
+
+
+def _in_braces(text: str, name: str, *, is_put: bool) -> str:
+    """Change a list within a section that stands in one line, ``plugins: {enabled: [a]}``; else all stays as it is."""
+    found = _IN_BRACES.search(text)
+    if found is None:
+        return text
+    items = found["items"]
+    if is_put:
+        kept = items.rstrip()
+        items = f"{kept}, {name}{items[len(kept) :]}" if kept else name
+    else:
+        items = re.sub(rf",?\s*[\"']?{re.escape(name)}[\"']?(?=\s*(,|$))", "", items)
+    return text[: found.start("items")] + items + text[found.end("items") :]
 
 
 def _put_by_lines(text: str, name: str) -> str:

@@ -20,6 +20,8 @@ NAME = "memorycore-gate"
         "plugins:\n  disabled:\n    - q\n",
         "plugins:\r\n  enabled:\r\n    - a\r\n",
         "plugins: {enabled: [a]}\nz: 1 # keep\n",
+        "a:\n    b: 'c'   # keep\nplugins: {disabled: [ x ], enabled: [ 'a' ]}  # keep\n",
+        "a:\n    b: 'c'   # keep\nplugins: {enabled: []}  # keep\n",
         "plugins:\nz: 1\n",
         "\ufeffplugins:\n  enabled:\n    - 小明\n",
     ],
