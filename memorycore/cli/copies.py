@@ -1,8 +1,11 @@
 """A copy of the database to look into, where the one that is meant cannot be opened: a full disk, a fault of it."""
 
 import os
+import re
 import shutil
 import signal
+import socket
+import stat
 import sys
 import tempfile
 import threading
@@ -17,6 +20,8 @@ from memorycore.options import CoreOptions
 IN_MEMORY = "/dev/shm"  # noqa: S108 where Linux has a file system that needs no disk; the folder made there is private
 BESIDE_BYTES = 4 * 1024 * 1024  # what SQLite and a look write beside the copy
 TRIES = 3  # somebody may write while we copy
+PREFIX = "memorycore-copy-"
+_MADE_BY = re.compile(rf"{PREFIX}(?P<process>\d{{1,9}})@(?P<host>.+)-\w+")
 ENDINGS = ("SIGTERM", "SIGHUP")
 
 
@@ -39,15 +44,20 @@ def copied(options: CoreOptions, failure: StoreError) -> Generator[CoreOptions]:
 def whole_copy(data_dir: Path) -> Generator[Path]:
     """A private folder with the database and its log as they were at one moment; gone however we end, but for a kill.
 
+    What a kill leaves goes with the next copy, or the next ``sweep``.
+
     Raises:
         OSError: There are none, they cannot be read or did not rest long enough, or nowhere is room.
     """
+    from memorycore.store import intents
+
+    sweep()
     files = [one for name in ("memorycore.db", "memorycore.db-wal") if (one := data_dir / name).is_file()]
     needed = BESIDE_BYTES + 2 * sum(one.stat().st_size for one in files)
     folder = next((path for path in (tempfile.gettempdir(), IN_MEMORY) if _free(path) > needed), None)
     if not files or folder is None:
         raise OSError
-    with _ending_in_order(), tempfile.TemporaryDirectory(prefix="memorycore-", dir=folder) as made:
+    with _ending_in_order(), tempfile.TemporaryDirectory(prefix=f"{PREFIX}{intents.me()}-", dir=folder) as made:
         for _ in range(TRIES):
             before = _stamps(files)
             for one in files:
@@ -58,6 +68,27 @@ def whole_copy(data_dir: Path) -> Generator[Path]:
         else:
             raise OSError
         yield Path(made)
+
+
+def sweep() -> None:
+    """Remove the copies of processes that were killed. On Windows nobody can tell, and they stay."""
+    for place in (tempfile.gettempdir(), IN_MEMORY):
+        for one in Path(place).glob(f"{PREFIX}*"):
+            if _is_left(one):
+                shutil.rmtree(one, ignore_errors=True)
+
+
+def _is_left(folder: Path) -> bool:
+    """Whether it is a folder of this user that a process of this machine made, which is gone."""
+    from memorycore.store import intents
+
+    made = _MADE_BY.fullmatch(folder.name)
+    if made is None or made["host"] != socket.gethostname() or intents.is_running(int(made["process"])):
+        return False
+    with suppress(OSError):
+        found = folder.lstat()
+        return stat.S_ISDIR(found.st_mode) and found.st_uid == os.geteuid()
+    return False
 
 
 def _stamps(files: Sequence[Path]) -> list[tuple[int, int]]:

@@ -91,15 +91,16 @@ class Shell:
 
         ``tells``: that it was a copy is said here, on stderr.
         """
+        from memorycore.cli.copies import copied, sweep
+
         options = (settings or self.settings).core_options()
+        sweep()
         with ExitStack() as stack:
             try:
                 core = self._looked_into(options, stack)
             except StoreError as failure:
                 if failure.code != StoreError.code:
                     raise
-                from memorycore.cli.copies import copied
-
                 core = self._looked_into(stack.enter_context(copied(options, failure)), stack)
                 if tells:
                     self.err.print(self.word("say.from_copy", path=options.data_dir), style="yellow")

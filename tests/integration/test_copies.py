@@ -51,3 +51,27 @@ def test_a_command_that_is_ended_leaves_no_copy(tmp_path: Path) -> None:
         held.send_signal(signal.SIGTERM)
         assert held.wait(20) == 128 + signal.SIGTERM
     assert not made.exists()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="nobody can tell there whether a process is gone")
+def test_the_copy_of_a_command_that_was_killed_goes_with_the_next_one_and_no_other_does(tmp_path: Path) -> None:
+    with Home(tmp_path).core() as core:
+        options = core.options
+    command = [sys.executable, "-c", HELD, str(options.data_dir)]
+    held = [subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) for _ in range(2)]
+    killed, living = (Path(one.stdout.readline().strip()) for one in held if one.stdout is not None)
+    held[0].kill()
+    held[0].communicate(timeout=20)
+    of_another_machine = killed.with_name(killed.name.replace("@", "@not-"))
+    link = killed.with_name(f"{killed.name}x")
+    of_another_machine.mkdir()
+    link.symlink_to(tmp_path)
+    try:
+        assert (killed / "memorycore.db").is_file()
+        with copied(options, StoreError(path="x", why="full")):
+            assert [one.exists() for one in (killed, living, of_another_machine, link)] == [False, True, True, True]
+    finally:
+        of_another_machine.rmdir()
+        link.unlink()
+        held[1].communicate(timeout=20)
+    assert not living.exists()
