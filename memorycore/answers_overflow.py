@@ -36,7 +36,8 @@ class OverflowRun(TypedDict):
     ``merged``: entries that say the same as another · ``compressed``: said in fewer words by a language model, not
     taken at its word ``compress_refused`` times; a server asks it later, in the background. ``deferred``: would
     leave, but a session holds the file. ``unconfirmed``: stay until the cold store elsewhere has a copy.
-    ``next_write``, ``later`` and ``note`` stand in a preview only.
+    ``for_next``: it presses only for the entry that a host may write next. ``next_write``, ``later`` and ``note`` stand
+    in a preview only.
     """
 
     target: str
@@ -46,6 +47,7 @@ class OverflowRun(TypedDict):
     usage_before: str
     usage_after: str
     pressure: str
+    for_next: NotRequired[bool]
     target_reached: bool
     overflowed: int
     aged_sunk: int

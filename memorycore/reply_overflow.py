@@ -119,6 +119,8 @@ def run_over(run: Run, language: Language, *, dry_run: bool) -> OverflowRun:
         "errors": run.errors + (len(run.done.kept) if run.done else 0) + (run.problem is not None),
         "entries": [*merged, *(left(move, language) for move in moves), *shorter],
     }
+    if planned.pressure == "hard" and before <= run.tier.marks.hard:
+        answer["for_next"] = True
     if run.unconfirmed:
         answer["unconfirmed"] = run.unconfirmed
     if run.refused:

@@ -113,6 +113,8 @@ def uninstall(*, profile: Profile = None, dry_run: DryRun = False, json: Json = 
     planned = hermes_home.plan_uninstall(home)
     returns = _given_back(settings, for_real=False)
     if not json:
+        if dry_run:
+            shell.out.print(shell.word("say.trial"), style="yellow")
         _show_plan(shell, planned, "uninstall")
         _show_returns(shell, returns)
         if settings.data_dir.exists():
@@ -137,9 +139,7 @@ def uninstall(*, profile: Profile = None, dry_run: DryRun = False, json: Json = 
             "ok": True, "status": status, **_answer(planned), "returns": told, "daemon": ended,
             "data": str(settings.data_dir),
         })  # fmt: skip
-    elif dry_run:
-        shell.out.print(shell.word("say.trial"), style="yellow")
-    else:
+    elif not dry_run:
         if ended != "not_running":
             shell.out.print(shell.word(f"daemon.{ended}"))
         shell.out.print(shell.word("hermes.uninstalled", home=home), style="bold", soft_wrap=True)

@@ -49,7 +49,7 @@ def _run(shell: "Shell", run: "OverflowRun", *, dry_run: bool) -> None:
         shell.out.print(inside(Text(problem, style="red")))
         return
     shell.out.print(Text(_heading(shell, run), style="bold"))
-    dim(shell, shell.word(f"overflow.pressure_{run['pressure']}"))
+    dim(shell, shell.word(f"overflow.pressure_{'next' if run.get('for_next') else run['pressure']}"))
     if note := run.get("note"):
         point(shell, note)
     if pressed := run.get("next_write"):

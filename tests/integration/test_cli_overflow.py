@@ -101,6 +101,18 @@ def test_a_preview_of_a_folder_writes_neither_there_nor_at_home(mc: CommandLine,
     assert list(mc.home.iterdir()) == []
 
 
+def test_a_file_without_room_for_the_next_entry_of_hermes_is_not_called_above_its_mark(
+    mc: CommandLine, tmp_path: Path
+) -> None:
+    home = tmp_path / "agent"
+    (home / "memories").mkdir(parents=True)
+    (home / "config.yaml").write_text("memory:\n  memory_char_limit: 600\n", encoding="utf-8")
+    (home / "memories" / "MEMORY.md").write_text("\n§\n".join(RULES)[:530], encoding="utf-8")
+    out = mc("overflow", "--dry-run", "--dir", str(home)).out
+    assert "too full for the next entry of Hermes" in out
+    assert "above its hard mark" not in out
+
+
 def test_lines_of_a_diff_stay_whole_in_a_pipe(mc: CommandLine, tmp_path: Path) -> None:
     long = "Sprint 12 is about " + ", ".join(f"module {number}" for number in range(30))
     theirs = somebodys(tmp_path, [f"{long}.", *RULES])

@@ -290,6 +290,7 @@ def test_after_many_moves_every_rule_is_readable_without_us(mc: CommandLine) -> 
     hot = (home / "memories" / "MEMORY.md").read_text(encoding="utf-8")
     assert any(text not in hot for text in told)
     plan = mc("hermes", "uninstall", "--dry-run").out
+    assert plan.startswith("A trial")
     assert "MEMORY.restored.md" in plan
     assert (home / "memories" / "MEMORY.md").read_text(encoding="utf-8") == hot
     assert mc("hermes", "uninstall").code == 0
