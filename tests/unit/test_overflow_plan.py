@@ -263,3 +263,21 @@ def test_states_and_old_pointers_make_room_for_a_rule_that_comes_back_before_any
     planned = plan_return([state, pointing, *rules], [(back, 1.0)], ground(marks=replace(MARKS, hard=830)))
     assert planned.coming == (back,)
     assert [(move.entry.text, move.how) for move in planned.moves] == [(state.text, "cold"), (made, "cold")]
+
+
+def test_a_fact_that_is_there_by_use_makes_room_for_rules_and_pushes_none_out() -> None:
+    asked, other = (
+        replace(entry(text.ljust(100, "."), days=1, weight=9, kind="state"), by_use=True)
+        for text in ("The kiln is serviced by Ada", "The kiln burns at 1,240 degrees")
+    )
+    light, heavy = rule(1, weight=0.3), [rule(number, weight=9) for number in range(2, 9)]
+    rule_back, fact_back = rule(0, days=90).memory, other.memory
+    assert rule_back is not None
+    assert fact_back is not None
+    swapped = plan_return([light, asked, *heavy[:6]], [(rule_back, 1.0)], ground())
+    assert swapped.coming == (rule_back,)
+    assert [move.entry.text for move in swapped.moves] == [asked.text], "new or heavy, it is a fact"
+    assert plan_return([light, *heavy], [(fact_back, 50.0)], ground()).coming == ()
+    assert plan_return([asked, *heavy], [(fact_back, 50.0)], ground()).coming == (fact_back,)
+    used = rule(10, weight=0.9, days=10)
+    assert gone(plan([used, asked, *heavy[:6]], ground(needed=100)))[0] == asked.text

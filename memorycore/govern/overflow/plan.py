@@ -11,6 +11,7 @@ from memorycore.domain import pointer
 from memorycore.domain.memory import Memory
 from memorycore.domain.retention import days_since
 from memorycore.govern.overflow.ladder import (
+    RULES,
     UNUSED,
     Entry,
     Pressure,
@@ -174,7 +175,7 @@ def _point_to_the_last(sheet: Sheet, left: Sequence[int]) -> None:
 
 
 def _under_pressure(sheet: Sheet) -> Candidates:
-    """States, old pointers, rules that no question was about, then by weight; what is new in the file comes last."""
+    """States, old pointers, facts, rules that no question was about, then by weight; what is new comes last."""
     ground, budget = sheet.ground, sheet.ground.budget
     free = [(place, entry) for place, entry in sheet.movable() if not _is_resident(entry, ground)]
     states = sorted((one for one in free if one[1].is_state), key=lambda one: _written(one[1]))
@@ -185,10 +186,12 @@ def _under_pressure(sheet: Sheet) -> Candidates:
     if not budget.enabled:
         return
     lightest = _lightest(sheet)
-    dormant = [one for one in lightest if _signals(one[1], ground) & UNUSED]
+    facts = [one for one in lightest if one[1].by_use]
+    dormant = [one for one in lightest if one not in facts and _signals(one[1], ground) & UNUSED]
     dormant = dormant[: budget.most_evicted]
+    yield from _all(facts, "room", None)
     yield from _all(dormant, "dormant", None)
-    yield from _all((one for one in lightest if one not in dormant), "room", None)
+    yield from _all((one for one in lightest if one not in facts and one not in dormant), "room", None)
     if not ground.needed:  # a file that somebody else filled presses, but nobody waits
         return
     resident = [(place, entry) for place, entry in sheet.movable() if _is_resident(entry, ground)]
@@ -206,17 +209,18 @@ def _as_pressed(entry: Entry, reason: str = "room") -> tuple[str, How | None]:
 
 
 def _lightest(sheet: Sheet) -> list[tuple[int, Entry]]:
-    """Rules that may leave, the lightest for the room that it takes first.
+    """Rules that may leave, the lightest for the room that it takes first; before them facts that are there by use.
 
+    A question finds a fact wherever it is, and hardly ever a rule, which works only where it is read.
     Where items differ in size, what a cache keeps best is value per unit of size (GreedyDual-Size, Cao and Irani 1997).
     """
     ground = sheet.ground
     rules = [one for one in sheet.movable() if one[1].is_rule and not _is_resident(one[1], ground)]
 
-    def lightness(one: tuple[int, Entry]) -> tuple[bool, float, int]:
+    def lightness(one: tuple[int, Entry]) -> tuple[bool, bool, float, int]:
         place, entry = one
         is_needed = entry.needed_until is not None and ground.now < entry.needed_until
-        return is_needed, weight_of(entry, ground.now, ground.budget) / cost(entry.text), place
+        return not entry.by_use, is_needed, weight_of(entry, ground.now, ground.budget) / cost(entry.text), place
 
     return sorted(rules, key=lightness)
 
@@ -251,7 +255,9 @@ def _signals(entry: Entry, ground: Ground) -> frozenset[Signal]:
 
 
 def _is_resident(entry: Entry, ground: Ground) -> bool:
-    return entry.standing is not None and entry.type != "stub" and entry.standing.resident_until > ground.now
+    if entry.standing is None or entry.type == "stub" or entry.by_use:
+        return False
+    return entry.standing.resident_until > ground.now
 
 
 def _is_found(entry: Entry, ground: Ground) -> bool:
@@ -305,7 +311,7 @@ def _takes_room(sheet: Sheet, memory: Memory, weight: float, pointer_at: int | N
     ground = sheet.ground
     evicted: list[int] = []
     sheet.bring(memory, pointer_at)
-    for place, reason, how in _yielding(sheet, weight, pointer_at):
+    for place, reason, how in _yielding(sheet, memory, weight, pointer_at):
         if sheet.total <= ground.ceiling:
             break
         sheet.let_go(place, reason, how)
@@ -317,16 +323,21 @@ def _takes_room(sheet: Sheet, memory: Memory, weight: float, pointer_at: int | N
     return False
 
 
-def _yielding(sheet: Sheet, weight: float, pointer_at: int | None) -> Candidates:
-    """What makes room for a rule that comes back: states and old pointers, then rules that together weigh less."""
+def _yielding(sheet: Sheet, memory: Memory, weight: float, pointer_at: int | None) -> Candidates:
+    """What makes room for what comes back: states and old pointers, then facts, then rules that together weigh less.
+
+    For a fact only facts do that together weigh less.
+    """
     ground = sheet.ground
     states = [one for one in sheet.movable() if one[1].is_state and not _is_resident(one[1], ground)]
     yield from ((place, *_as_pressed(entry)) for place, entry in sorted(states, key=lambda one: _written(one[1])))
     for place, since in sheet.pointers():
         if place != pointer_at and days_since(since, ground.now) >= ground.budget.pointer_rest_days:
             yield place, "pointer_folded", "cold"
+    is_rule = memory.policy in RULES
     for place, entry in _lightest(sheet):
-        weight -= weight_of(entry, ground.now, ground.budget)
-        if weight <= 0:
+        if not (is_rule and entry.by_use):
+            weight -= weight_of(entry, ground.now, ground.budget)
+        if weight <= 0 or not (is_rule or entry.by_use):
             return
         yield place, "yielded", None
