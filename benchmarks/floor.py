@@ -4,8 +4,8 @@
 
 Memories have ``id`` and ``content``; questions have ``query``, ``relevant`` (ids, empty when nothing answers), ``kind``
 and ``lang``. Without files the sets of ``tests/data/prefetch`` are asked, each apart: the constants were chosen by all
-of them but ``test``. Every question goes through ``prefetch`` as a host sends it. ``--least``: what other bounds would
-keep and leave silent.
+of them but ``test``, ``archive`` and ``clinic``. Every question goes through ``prefetch`` as a host sends it.
+``--least``: what other bounds would keep and leave silent.
 
 ``found``: relevant memories among the first five of a recall, whatever its marks. ``kept``: how many of these are
 offered, or, where they stand in the prompt anyway, not marked weak. ``silent``: of the questions that nothing answers,
@@ -39,6 +39,8 @@ SETS = {
     "dev_more": "dev",
     "more": "more",
     "test": "test",
+    "archive": "archive",
+    "clinic": "clinic",
 }  # questions, and the memories that they are asked of
 SCRIPTS = {"ja": "ja", "ko": "ko", "zh": "zh", "zh-Hant": "zh"}
 

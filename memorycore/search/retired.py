@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 FOR_A_TASK = 4
 FOR_A_QUESTION = 2
 MOST_WEIGHED = 50
-OFTEN_USED = 0.04
+OFTEN_USED = 0.03
 """Of a score, each time that a weight grows e-fold: how likely a rule is at all counts beside how well it fits."""
 RARELY = 0.3
 """A weight far below that counts as none; one use is 1.0."""
