@@ -49,6 +49,7 @@ def recall(  # noqa: PLR0913 the question, and what shapes its answer
         seeks_bin=may_return,
         tells_strong=may_return,
         strong_score=rooms.options.budget.strong_score,
+        half_life_days=rooms.options.budget.half_life_days,
     )
     elsewhere = None
     if rooms.remote and remote.may_ask(wanted) and query.strip():

@@ -44,6 +44,8 @@ class Kind:
     digits: int
     amount: bool
     by_unit: bool
+    beside_addresses: bool
+    beside_years: bool
 
 
 @lru_cache(maxsize=64)
@@ -64,7 +66,7 @@ def holds(kind: Kind, text: str, question: str) -> bool:
     if len(text) > LONGEST:
         return True
     asked, rest = fold(question), fold(text)
-    if not _words("address", "asked").search(asked):
+    if kind.beside_addresses:
         rest = _words("address", "tells").sub(" ", rest)
     if kind.amount and not _words("places", "asked").search(asked):
         rest = _words("places", "tells").sub(" ", rest)
@@ -80,8 +82,9 @@ def holds(kind: Kind, text: str, question: str) -> bool:
 def _unit_asked_for(folded: str) -> str:
     """The dimension of the unit that a question names, if it is one that only such a number answers."""
     for name in filter(None, (name for found in _words("unit", "names").finditer(folded) for name in found.groups())):
-        token = scan(f"1 {name}")[0][0]
-        if token.dimension in _told()["unit"]["dimensions"]:
+        token, *behind = scan(f"1 {name}")[0]
+        is_whole = not behind or (name[0] >= FIRST_CJK and behind[0].kind != "char")
+        if is_whole and token.dimension in _told()["unit"]["dimensions"]:
             return token.dimension
     return ""
 
@@ -156,8 +159,8 @@ def _has_dimension(kind: Kind, dimension: str) -> bool:
 
 
 def _has_digits(kind: Kind, token: Token) -> bool:
-    bare = not token.dimension and not _YEAR.fullmatch(token.key)
-    return bool(kind.digits) and bare and sum(map(str.isdigit, token.key)) >= kind.digits
+    is_year = kind.beside_years and _YEAR.fullmatch(token.key)
+    return bool(kind.digits) and not token.dimension and not is_year and sum(map(str.isdigit, token.key)) >= kind.digits
 
 
 @lru_cache(maxsize=1024)
@@ -205,6 +208,8 @@ def _kind(name: str, told: Mapping[str, Any]) -> Kind:
         digits=told.get("digits", 0),
         amount=told.get("amount", False),
         by_unit=told.get("by_unit", False),
+        beside_addresses=told.get("beside_addresses", False),
+        beside_years=told.get("beside_years", False),
     )
 
 

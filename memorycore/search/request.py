@@ -44,8 +44,8 @@ class SearchRequest:
     meant. ``every_wording``: memories that say the same are all results, for somebody who has to choose one.
     ``tells_strong``: say which cold results are strongly meant, by ``strong_score`` or else the model's own threshold,
     and keep a place for rules among them; ``marks_strong``: only say so. ``drops_weak``: whoever asks drops what is
-    weak, so that several wordings of it are no matter. ``model_wait_s``: how long a process that
-    lives long waits for the question's vector; None: as long as usual.
+    weak, so that several wordings of it are no matter. ``model_wait_s``: how long a process that lives long waits for
+    the question's vector; None: as long as usual. ``half_life_days``: of what a rule weighs by its uses.
     """
 
     namespaces: tuple[str, ...]
@@ -61,6 +61,7 @@ class SearchRequest:
     drops_weak: bool = False
     model_wait_s: float | None = None
     strong_score: float | None = None
+    half_life_days: float = 30.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

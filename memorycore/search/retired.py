@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from memorycore.domain.retention import USE_HALVES_DAYS, weight_now
+from memorycore.domain.retention import weight_now
 from memorycore.search.weighing import hits
 from memorycore.store import standing
 
@@ -58,10 +58,11 @@ def _weights(sought: Sought, seqs: Sequence[int]) -> Floats:
     """What these rules weigh by their uses now, ``[m]``; 0 for one that never stood in a file."""
     import numpy as np
 
+    halves = sought.request.half_life_days
     known: dict[int, Standing] = {}
     for namespace in sought.request.namespaces:
         known |= standing.by_seq(sought.c, namespace, seqs)
-    weights = [weight_now(known[q], sought.now, half_life_days=USE_HALVES_DAYS) if q in known else 0.0 for q in seqs]
+    weights = [weight_now(known[seq], sought.now, half_life_days=halves) if seq in known else 0.0 for seq in seqs]
     return np.array(weights, dtype=np.float32)
 
 

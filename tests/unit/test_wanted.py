@@ -103,14 +103,47 @@ def test_a_text_about_another_relative_or_profession_is_told(question: str, same
     assert not is_about_another("It begins at nine.", question)
 
 
-def test_a_place_in_a_row_and_the_address_of_a_machine_answer_those_who_ask_for_them() -> None:
-    for question, answer in (
+@pytest.mark.parametrize(
+    ("question", "text"),
+    [
+        ("Who is responsible for the heating?", "The landlord looks after the boiler."),
+        ("Who is coming to dinner?", "My brother and his wife come to dinner on Friday."),
+        ("Who's bringing the cake?", "Aunt Rosa brings the cake."),
+        ("Who is Lin Fang?", "林芳 is our landlord."),
+        ("谁来管暖气", "房东负责锅炉"),
+    ],
+)
+def test_a_who_question_without_a_role_is_answered_by_anybody(question: str, text: str) -> None:
+    assert not is_about_another(text, question)
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
         ("机房在几楼", "机房在三楼"),
+        ("公司在多少楼？", "公司在 12 楼"),
         ("女儿考了第几名", "女儿考了第 3 名"),
+        ("儿子读高几了", "儿子读高二"),
+        ("门牌是多少", "门牌是 12 号"),
+        ("病房是多少", "病房是 302 号"),
+        ("他的尺码是多少", "他穿 42 号"),
+        ("我们开了几家店？", "我们开了一家火锅店"),
         ("控制器的地址是多少", "控制器在 10.0.4.21"),
-    ):
-        kind = asked_for(question)
-        assert kind is None or holds(kind, answer, question)
+        ("服务器的IP是多少？", "服务器是 10.0.4.21"),
+        ("家里网关是多少？", "网关 192.168.1.1"),
+        ("Which version of libfoo do we pin?", "libfoo is pinned to 1.2.3.4"),
+        ("Which port does NFS use?", "NFS listens on 2049"),
+        ("ミシンは何年に買った？", "ミシンは令和3年に買った"),
+        ("大楼哪年盖的", "大楼是民国二十年盖的"),
+        ("How many t-shirts do we print?", "We print 300 of them."),
+        ("How many foot passengers does the ferry take?", "The ferry takes 80 of them."),
+        ("How many pounds do we pay for the hall?", "The hall is £900."),
+        ("屋顶用了多少瓦片", "屋顶用了 900 块"),
+    ],
+)
+def test_what_was_asked_for_is_held(question: str, answer: str) -> None:
+    kind = asked_for(question)
+    assert kind is None or holds(kind, answer, question)
 
 
 @pytest.mark.parametrize("sign", ["'", "-", "?", "a ", "1 ", "多"])
