@@ -54,7 +54,7 @@ def whole_copy(data_dir: Path) -> Generator[Path]:
     sweep()
     files = [one for name in ("memorycore.db", "memorycore.db-wal") if (one := data_dir / name).is_file()]
     needed = BESIDE_BYTES + 2 * sum(one.stat().st_size for one in files)
-    folder = next((path for path in (tempfile.gettempdir(), IN_MEMORY) if _free(path) > needed), None)
+    folder = next((path for path in _places() if _free(path) > needed), None)
     if not files or folder is None:
         raise OSError
     with _ending_in_order(), tempfile.TemporaryDirectory(prefix=f"{PREFIX}{intents.me()}-", dir=folder) as made:
@@ -72,10 +72,18 @@ def whole_copy(data_dir: Path) -> Generator[Path]:
 
 def sweep() -> None:
     """Remove the copies of processes that were killed. On Windows nobody can tell, and they stay."""
-    for place in (tempfile.gettempdir(), IN_MEMORY):
+    for place in _places():
         for one in Path(place).glob(f"{PREFIX}*"):
             if _is_left(one):
                 shutil.rmtree(one, ignore_errors=True)
+
+
+def _places() -> list[str]:
+    """Where a copy may lie. There may be no temporary folder: a full disk that holds it, a file system to read only."""
+    places = [IN_MEMORY]
+    with suppress(OSError):
+        places.insert(0, tempfile.gettempdir())
+    return places
 
 
 def _is_left(folder: Path) -> bool:

@@ -1,7 +1,8 @@
 """Overflow on a copy: what would become of the memory files in any folder, before anything is installed for them."""
 
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -11,7 +12,7 @@ from memorycore.core.memory_core import MemoryCore
 from memorycore.core.overflow import ground_of, overflow
 from memorycore.core.rooms import Rooms, utc_now
 from memorycore.domain.memory import Target, format_time
-from memorycore.errors import HotFileError, InvalidInput, Unreadable
+from memorycore.errors import HotFileError, InvalidInput, Unreadable, Unwritable
 from memorycore.govern.overflow.forecast import forecast
 from memorycore.govern.overflow.gather import entries_of
 from memorycore.govern.overflow.ladder import Entry
@@ -65,10 +66,10 @@ def preview(
         clock: The day of first contact.
 
     Raises:
-        Unwritable: There is no room for the copy.
+        Unwritable: There is no room for the copy, or no temporary folder.
     """
     time = _Time(clock())
-    with tempfile.TemporaryDirectory(prefix="memorycore-") as copy:
+    with _workshop() as copy:
         trial = replace(
             options, hot_dir=Path(copy, "memories"), data_dir=Path(copy, "data"), namespace=_NEW_NAMESPACE,
             embed=EmbedOptions(model="none"), llm=LlmOptions(),
@@ -102,6 +103,17 @@ def preview(
     answer["stays_days"] = options.resident_days
     answer["planned_for"] = format_time(time.now) or ""
     return answer
+
+
+@contextmanager
+def _workshop() -> Generator[str]:
+    """A temporary folder. What is wrong with the files that are meant has a name of its own by now."""
+    try:
+        with tempfile.TemporaryDirectory(prefix="memorycore-") as folder:
+            yield folder
+    except OSError as error:
+        path = error.filename or tempfile.tempdir or "/tmp"  # noqa: S108 only named
+        raise Unwritable(path=str(path), why=error.strerror or str(error), mode="-") from error
 
 
 def _copied(folder: Path, to: Path) -> dict[Target, HotFileError]:

@@ -7,11 +7,13 @@ new ones. Nothing here knows what is in the file.
 import os
 import secrets
 import stat
+import tempfile
 import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType
 from typing import BinaryIO, Literal, TypeVar
 
 from memorycore.errors import LockTimeout, Unreadable, Unwritable
@@ -62,14 +64,12 @@ def locked(path: Path, *, timeout_s: float = LOCK_TIMEOUT_S) -> Generator[None, 
         LockTimeout: Somebody else holds it for longer than ``timeout_s``.
         Unwritable: The lock file cannot be opened, or locks do not work there.
     """
-    from portalocker import unlock  # 60 ms of import that reading does not need
-
     handle = _take_lock(path.with_name(path.name + ".lock"), timeout_s=timeout_s)
     with handle:
         try:
             yield
         finally:
-            unlock(handle)  # closing is not enough: a child forked meanwhile would keep the lock
+            _portalocker().unlock(handle)  # closing is not enough: a child forked meanwhile would keep the lock
 
 
 def replace(
@@ -233,22 +233,35 @@ def unwritable(path: Path, error: OSError) -> Unwritable:
     return Unwritable(path=str(blamed), why=error.strerror or str(error), mode="-")
 
 
+def _portalocker() -> ModuleType:
+    """It is 60 ms of import that reading does not need, and asks for a temporary folder, of which there may be none."""
+    try:
+        import portalocker
+    except FileNotFoundError:
+        tempfile.tempdir = os.curdir  # taken for the default of a class that is not used here
+        try:
+            import portalocker
+        finally:
+            tempfile.tempdir = None
+    return portalocker
+
+
 def _take_lock(lock_path: Path, *, timeout_s: float) -> BinaryIO:
     """Poll with a deadline: a blocking ``flock`` could wait for ever, and no thread could end it."""
-    from portalocker import LockFlags, exceptions, lock
-
+    locks = _portalocker()
+    once = locks.LockFlags.EXCLUSIVE | locks.LockFlags.NON_BLOCKING
     started = time.monotonic()
     handle = _open_lock_file(lock_path)
     while True:
         try:
-            lock(handle, LockFlags.EXCLUSIVE | LockFlags.NON_BLOCKING)
+            locks.lock(handle, once)
             if _is_at(handle, lock_path):
                 return handle
             handle.close()  # somebody deleted the lock file: others would lock another one beside us
             handle = _open_lock_file(lock_path)
-        except exceptions.AlreadyLocked:
+        except locks.exceptions.AlreadyLocked:
             time.sleep(_CHECK_INTERVAL_S)
-        except exceptions.LockException as error:
+        except locks.exceptions.LockException as error:
             handle.close()
             raise Unwritable(path=str(lock_path), why=f"locking does not work here: {error}", mode="-") from error
         waited_s = time.monotonic() - started
