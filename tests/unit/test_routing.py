@@ -51,6 +51,48 @@ def test_arrangements_without_a_word_of_duty_are_told_from_facts_like_them(right
 
 
 @pytest.mark.parametrize(
+    "content",
+    [
+        "用户叫林芳",
+        "用户叫“林芳”。",
+        "用戶叫陳麗華，住柏林。",
+        "用户叫 Anna Weber。",
+        "用户姓林。",
+        "用户姓欧阳，教书。",
+    ],
+)
+def test_a_chinese_name_that_ends_its_clause_is_who_the_user_is(content: str) -> None:
+    found = route(content)
+    assert (found.route, found.kind) == ("hot", "identity")
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "用户叫醒服务在七点",
+        "用户叫号系统在二楼",
+        "用户叫不到车",
+        "用户叫板竞争对手",
+        "用户叫苦连天",
+        "用户叫客服来修",
+        "用户叫他儿子小宝",
+        "用户叫了外卖",
+        "用户叫网约车。",
+        "用户叫儿子起床",
+        "用户叫什么名字？",
+        "用户姓氏字段长度为 20",
+    ],
+)
+def test_calling_for_somebody_or_something_is_no_name(content: str) -> None:
+    found = route(content)
+    assert (found.route, found.kind) == ("cold", "fact")
+
+
+def test_what_the_user_has_others_do_is_a_rule_and_no_name() -> None:
+    assert route("用户叫我每天发周报").kind == "rule"
+
+
+@pytest.mark.parametrize(
     ("content", "right"),
     [
         ("用户叫林芳。", "hot"),
