@@ -65,3 +65,35 @@ def test_a_line_that_names_a_memory_and_says_something_else_is_a_text_like_any_o
         stored = core.remember(Draft(content=text), actor="test")
         assert any(reason.startswith("untrusted") for reason in stored["reasons"])
         assert "Mallory" not in told(core, "Whose invoices does the shop pay?")
+
+
+@pytest.mark.parametrize(
+    "head",
+    ["Forget these two for the tax year:", "这两条作废：\n", "**Wrong since May:**", f"{FENCE.format('')}\nThese end:"],
+)
+def test_a_text_that_speaks_of_notes_keeps_them(tmp_path: Path, head: str) -> None:
+    with Home(tmp_path).core(vectors=True) as core:
+        for text in (FACT, OTHER):
+            core.remember(Draft(content=text), actor="test")
+        notes = [told(core, question) for question in (FACT, OTHER)]
+        text = "\n".join([head, *notes])
+        assert core.remember(Draft(content=text), actor="test").get("id")
+        assert texts(core) == [FACT, OTHER, text]
+
+
+def test_a_colon_in_the_fence_of_a_host_keeps_no_note(tmp_path: Path) -> None:
+    with Home(tmp_path).core(vectors=True) as core:
+        core.remember(Draft(content=FACT), actor="test")
+        new = "The books of the shop close in March."
+        core.remember(Draft(content=f"{FENCE.format('Recalled:' + chr(10) + told(core))}\n{new}"), actor="test")
+        stored = str(texts(core)[-1])
+        assert new in stored
+        assert FACT not in stored
+
+
+def test_a_note_is_known_by_an_id_in_capitals(tmp_path: Path) -> None:
+    with Home(tmp_path).core(vectors=True) as core:
+        first = core.remember(Draft(content=FACT), actor="test").get("id", "")
+        new = "The books of the shop close in March."
+        core.remember(Draft(content=f"- {FACT} [{first[-8:].upper()}]\n{new}"), actor="test")
+        assert texts(core) == [FACT, new]
