@@ -35,16 +35,10 @@ TEST_PREFIXES = ("MEMORYCORE_TEST_", "MEMORYCORE_SOAK_")  # the test suite talks
 ONLY_TOGETHER = ("llm_url", "llm_model")
 OF_THE_GROUP = (*ONLY_TOGETHER, "llm_key")
 
-# Names that the predecessor or the design knows and that nothing reads yet. Set or not, they change nothing.
-NOT_YET = (
-    "MEMORYCORE_INDEX_TOPICS",
-    "MEMORYCORE_PREFETCH_IN_GROUPS",
-    "MEMORYCORE_TRASH_PATH",
-)
-
-
-# Of those, what the plugin for Hermes reads from the environment.
-OF_THE_PLUGIN = frozenset({"MEMORYCORE_INDEX_TOPICS", "MEMORYCORE_PREFETCH_IN_GROUPS"})
+# A name that the predecessor knows and that nothing reads yet. Set or not, it changes nothing.
+NOT_YET = ("MEMORYCORE_TRASH_PATH",)
+# What the plugin for Hermes reads, from the environment only: in the config file they change nothing.
+OF_THE_PLUGIN = ("MEMORYCORE_INDEX_TOPICS", "MEMORYCORE_PREFETCH_IN_GROUPS")
 
 
 @dataclass(frozen=True, slots=True)

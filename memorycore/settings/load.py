@@ -95,8 +95,8 @@ def _settings(
     _resolve(values, origins, present)
     without_effect = tuple(
         name
-        for name in NOT_YET
-        if (name in present and name not in OF_THE_PLUGIN) or name.removeprefix(OUR_PREFIX).lower() in in_file
+        for name in (*OF_THE_PLUGIN, *NOT_YET)
+        if (name in NOT_YET and name in present) or name.removeprefix(OUR_PREFIX).lower() in in_file
     )
     without_effect += tuple(alone.values())
     return Settings(**values, config_file=path if in_file else None, origins=origins, without_effect=without_effect)
@@ -141,7 +141,7 @@ def _read_file(env: Mapping[str, str], file: Path | None) -> tuple[Path, dict[st
 
 def _refuse_unknown(env: Mapping[str, str], in_file: Mapping[str, object]) -> None:
     read = variables()
-    known_variables = [*read, CONFIG_VARIABLE, *NOT_YET]
+    known_variables = [*read, CONFIG_VARIABLE, *OF_THE_PLUGIN, *NOT_YET]
     for name in env:
         if name.startswith(OUR_PREFIX) and not name.startswith(TEST_PREFIXES) and name not in known_variables:
             raise SettingsError(key=name, why="unknown", nearest=_nearest(name, known_variables))
@@ -149,7 +149,7 @@ def _refuse_unknown(env: Mapping[str, str], in_file: Mapping[str, object]) -> No
         *(declared.name for declared in declared_settings()),
         *(key for key in read.values() if key.endswith("_file")),
     ]
-    known_keys += [name.removeprefix(OUR_PREFIX).lower() for name in NOT_YET]
+    known_keys += [name.removeprefix(OUR_PREFIX).lower() for name in (*OF_THE_PLUGIN, *NOT_YET)]
     for key in in_file:
         if key not in known_keys:
             raise SettingsError(key=key, why="unknown", nearest=_nearest(key, known_keys))

@@ -107,7 +107,9 @@ def test_names_of_the_predecessor_that_nothing_reads_yet_do_no_harm(home: Path) 
 
 
 def test_what_the_plugin_for_hermes_reads_is_no_mistake_in_the_environment(home: Path) -> None:
-    assert load(home, MEMORYCORE_INDEX_TOPICS="a, b").without_effect == ()
+    assert load(home, MEMORYCORE_INDEX_TOPICS="a, b", MEMORYCORE_PREFETCH_IN_GROUPS="1").without_effect == ()
+    write_config(home, "prefetch_in_groups = true\n")
+    assert load(home).without_effect == ("MEMORYCORE_PREFETCH_IN_GROUPS",)
 
 
 @pytest.mark.parametrize(
