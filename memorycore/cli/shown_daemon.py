@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from memorycore.endpoint import Endpoint
     from memorycore.settings import Settings
 
+GLANCE_S = 2.0
+
 
 def steps_of(shell: "Shell") -> list[dict[str, Any]]:
     """When each maintenance step last ran and runs next; empty where there is no memory yet."""
@@ -29,9 +31,6 @@ def steps_of(shell: "Shell") -> list[dict[str, Any]]:
             for one in outlook(core)
             if "last" in one or "next" in one
         ]
-
-
-GLANCE_S = 2.0
 
 
 def glance(data_dir: Path) -> dict[str, Any]:
