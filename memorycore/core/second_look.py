@@ -20,7 +20,7 @@ from memorycore.store import edges, memories, progress, vectors
 _log = logging.getLogger(__name__)
 ACTOR = "judge"
 BATCH = 8
-QUESTIONS = 4
+QUESTIONS = 4  # pairs that the model is asked about in one round
 CHANGED = "model_changes"  # the piece of work: how many memories ended by verdicts of the model, since that day began
 
 

@@ -53,7 +53,7 @@ def settle(
     namespaces: Sequence[str],
     clock: Callable[[], datetime],
     apply: Apply,
-    limit: int = 4,
+    limit: int,
 ) -> Settled:
     """Ask about due pairs, one after the other, and hand each answer to ``apply``; also ``different``.
 

@@ -67,7 +67,7 @@ class Desk:
         assert self.queue(new_id, old_id)
         return old_id, new_id
 
-    def settle(self, *namespaces: str, **given: Any) -> Settled:
+    def settle(self, *namespaces: str, limit: int = 4) -> Settled:
         endpoint = ChatEndpoint(self.served.options())
         try:
             return verdicts.settle(
@@ -76,7 +76,7 @@ class Desk:
                 namespaces=namespaces or ("default", "global"),
                 clock=self.clock,
                 apply=self.apply,
-                **given,
+                limit=limit,
             )
         finally:
             endpoint.close()
