@@ -95,6 +95,8 @@ def look(c: apsw.Connection, tier: HotTier, seen: Seen) -> Pointers:
         owner = _owner(c, tier, text, seen.sidecar, owners.get(key_of(text), []), missing)
         if owner is None or (owner.residence == "stub" and owner.id not in missing):
             continue
+        if any(one.norm_hash == owner.norm_hash for one, _ in found.pointed):
+            continue
         if owner.residence == "hot" and owner.entry_key in seen.present:
             found.stale.append((owner, text))
             found.settled.add(entry_hash(text))
@@ -163,7 +165,7 @@ def _owner(
     """Whose pointer a text is: of a memory whose entry is ``missing``, else as the sidecar says or the store remembers.
 
     Somebody may have written an older state of the file over a newer one. So what went to the bin since it was taken
-    out of the file comes back with its pointer; nothing else does that is not in use.
+    out of the file comes back with its pointer, unless its text was stored anew; nothing else does that is not in use.
     """
     meta = sidecar.entries.get(entry_hash(text))
     named = memories.by_id(c, meta.cold_id, (tier.namespace,)) if meta is not None and meta.cold_id else None
@@ -171,10 +173,17 @@ def _owner(
     if owner := next((one for one in several if one.id in missing), None):
         return owner
     binned = [one for one in several[:1] if one.state == "trashed" and one.trash_reason == "host_removed"]
-    last = next((one for one in (*binned, *several) if one.state == "active" or one in binned), None)
+    anew = [one for old in binned for one in _active_with_text_of(c, old)]
+    last = next((one for one in (*anew, *binned, *several) if one.state == "active" or one in binned), None)
     if last is None or last.scope != "global" or last.hot_tier not in {None, tier.id}:
         return None
     return last
+
+
+def _active_with_text_of(c: apsw.Connection, memory: Memory) -> list[Memory]:
+    return memories.select(
+        c, "active_by_norm_hash", namespace=memory.namespace, norm_hash=memory.norm_hash, scope="global", session_id=""
+    )
 
 
 def _reworded(text: str, left: Sequence[Memory], pointers: Mapping[str, str]) -> Memory | None:

@@ -330,6 +330,41 @@ def test_a_pointer_that_is_back_takes_its_memory_out_of_the_bin_when_the_file_ha
     assert (named(core, rule(1).content).residence, core.trash()["items"]) == ("stub", [])
 
 
+@pytest.mark.parametrize("stands_too", [False, True], ids=["pointer alone", "pointer and text"])
+def test_a_pointer_that_is_back_points_to_the_memory_that_has_its_text_now(
+    home: Home, core: MemoryCore, *, stands_too: bool
+) -> None:
+    first = named(core, rule(1).content)
+    retire_one(core, first.content, OLDER)
+    older = home.entries()
+    come_back(core, first.content)
+    home.write_memory_file(rule(2).content)
+    core.touch()
+    again = core.remember(rule(1), actor="test")
+    assert again.get("id") not in {None, first.id}
+    home.write_memory_file(*older, *([first.content] if stands_too else []))
+    settled(home, core)
+    now = named(core, first.content)
+    assert (now.id, now.residence) == (again.get("id"), "hot" if stands_too else "stub")
+    assert [item["id"] for item in core.trash()["items"]] == [first.id]
+    known = rows_in_file(core)
+    assert sorted(known.values()) == sorted([first.content, RULE, rule(2).content])
+    assert known.keys() <= set(map(entry_hash, home.entries()))
+
+
+def test_of_two_lines_that_stood_for_one_memory_one_does(home: Home, core: MemoryCore) -> None:
+    memory = named(core, rule(1).content)
+    for line in (OLDER, "[recall] release · number"):
+        retire_one(core, memory.content, line)
+        come_back(core, memory.content)
+    home.write_memory_file(rule(2).content)
+    core.touch()
+    home.write_memory_file(OLDER, "[recall] release · number", rule(2).content)
+    settled(home, core)
+    assert named(core, memory.content).residence == "stub"
+    assert rows_in_file(core).keys() == set(map(entry_hash, home.entries()))
+
+
 def test_a_pointer_stays_out_of_use_when_its_memory_was_forgotten(home: Home, core: MemoryCore) -> None:
     older = home.entries()
     core.forget(named(core, RULE).id, actor="test")
