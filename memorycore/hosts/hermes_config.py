@@ -2,22 +2,29 @@
 
 Lines are changed where they stand, also where a section stands in one line between braces. Where this does not fit, a
 file is written anew by ``ruamel.yaml``, which keeps comments and order. Either way the outcome is read back and must
-say exactly what was meant, else the file is refused.
+say exactly what was meant, with no key in it twice that was not before, else the file is refused.
 """
 
 import copy
 import io
 import json
 import re
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, cast
 
 from memorycore.errors import InvalidInput
 
 SERVERS, SERVER = "mcp_servers", "memorycore"
 SECTION, KEY = "memory", "provider"
-_SCALAR = re.compile(r"""(?P<value>"(?:[^"\\]|\\.)*"|'(?:[^']|'')*'|[^#\n]*?)(?P<rest>\s*(?:\s#.*)?)$""")
+_QUOTED = r"""(?:"(?:[^"\\\n]|\\.)*"|'(?:[^'\n]|'')*')"""
+_SCALAR = re.compile(rf"\s*(?P<value>{_QUOTED}|(?:[^#\n]|(?<=\S)#)*?)(?P<rest>\s*(?:\s#.*)?)$")
+_ITEM = re.compile(r"(?P<key>[^:]*:)(?P<gap>\s*)(?P<value>.*?)(?P<tail>\s*)", re.DOTALL)
+_SIGN, _QUOTED_OR_SIGN = re.compile("."), re.compile(f"{_QUOTED}|.")
+_BEFORE_QUOTE = ("", ":", ",", "[", "{")
+_REST_OF_LINE = re.compile(r"[ \t]*(?:#.*)?$", re.MULTILINE)
 _INDENT = 2
 
 
@@ -74,16 +81,36 @@ def changed(data: bytes | None, wanted: Place, *, path: str) -> bytes:
     meant = _meant(before, wanted)
     if meant == before or now.value == wanted.value is not None:
         return data or b""
-    raw = (data or b"").decode("utf-8")
+    ways = [partial(way, wanted=wanted) for way in (_by_lines, _in_braces, _anew)]
+    return rewritten(data or b"", meant, ways, path=path, where=f"{wanted.section}.{wanted.key}")
+
+
+def rewritten(
+    data: bytes, meant: Mapping[str, Any], ways: Iterable[Callable[[str], str]], *, path: str, where: str
+) -> bytes:
+    """The file after the first of these ways whose outcome says what is meant; a later way is not even tried.
+
+    Args:
+        data: The file as it is; its mark of UTF-8 and its line ends stay.
+        meant: The whole file as it shall be read.
+        ways: Each makes a new text of the text, with line feeds only.
+        path: The file, for a complaint.
+        where: The place in it that changes, for a complaint.
+
+    Raises:
+        InvalidInput: No way fits.
+    """
+    raw = data.decode("utf-8")
     mark = "\ufeff" if raw.startswith("\ufeff") else ""
     line_end = "\r\n" if "\r\n" in raw else "\n"
     text = raw.removeprefix("\ufeff").replace("\r\n", "\n")
-    for way in (_by_lines, _in_braces, _anew):
-        outcome = way(text, wanted)
+    twice = _keys_twice(text)
+    for way in ways:
+        outcome = way(text)
         encoded = (mark + outcome.replace("\n", line_end)).encode("utf-8")
-        if _says(encoded, meant, path):
+        if _says(encoded, meant, path) and _keys_twice(outcome) <= twice:
             return encoded
-    raise InvalidInput(field=path, why="hermes_config_unclear", detail=f"{wanted.section}.{wanted.key}")
+    raise InvalidInput(field=path, why="hermes_config_unclear", detail=where)
 
 
 def _says(data: bytes, meant: Mapping[str, Any], path: str) -> bool:
@@ -91,6 +118,28 @@ def _says(data: bytes, meant: Mapping[str, Any], path: str) -> bool:
         return read(data, path=path) == meant
     except InvalidInput:
         return False
+
+
+def _keys_twice(text: str) -> Counter[str]:
+    """Keys that a mapping has more than once. PyYAML takes the last one without a word, other readers refuse."""
+    import yaml
+
+    found: Counter[str] = Counter()
+    todo: list[Any] = [yaml.compose(text, Loader=yaml.SafeLoader)]
+    seen: set[int] = set()
+    while todo:
+        node = todo.pop()
+        if id(node) in seen:  # an alias, perhaps of what it stands in
+            continue
+        seen.add(id(node))
+        if isinstance(node, yaml.MappingNode):
+            pairs = cast("list[tuple[Any, Any]]", node.value)
+            keys = Counter(f"{key.tag} {key.value}" for key, _ in pairs if isinstance(key, yaml.ScalarNode))
+            found.update({key: count - 1 for key, count in keys.items() if count > 1})
+            todo += [value for _, value in pairs]
+        elif isinstance(node, yaml.SequenceNode):
+            todo += cast("list[Any]", node.value)
+    return found
 
 
 def _meant(before: Mapping[str, Any], wanted: Place) -> dict[str, Any]:
@@ -121,49 +170,76 @@ def _by_lines(text: str, wanted: Place) -> str:
 def _in_braces(text: str, wanted: Place) -> str:
     """Change a section that stands in one line, ``memory: {provider: mem0}  # mine``; anything else stays as it is."""
     section = re.escape(wanted.section)
-    one_line = rf"""^(?P<head>["']?{section}["']?\s*:)\s*\{{(?P<items>.*)\}}(?P<tail>\s*(?:#.*)?)$"""
-    found = re.search(one_line, text, re.MULTILINE)
-    if found is None:
+    found = re.search(rf"""^(?P<head>["']?{section}["']?\s*:)\s*\{{""", text, re.MULTILINE)
+    scanned = _parts(text, found.end()) if found else None
+    if found is None or scanned is None:
         return text
-    before, after = text[: found.start()], text[found.end() :]
-    parts = [part for part in _parts(found["items"]) if part.strip()]
+    parts, end = [part for part in scanned[0] if part.strip()], scanned[1]
+    before, after = text[: found.start()], text[end + 1 :]
     at = next((n for n, part in enumerate(parts) if part.partition(":")[0].strip().strip("\"'") == wanted.key), None)
     if wanted.value is None:
         parts = [part for number, part in enumerate(parts) if number != at]
         if not parts:
-            return f"{before}{found['head']}{found['tail']}{after}"
+            return f"{before}{found['head']}{after}"
     elif not parts:
-        return f"{before}{found['head']}{found['tail']}\n{_written(wanted, ' ' * _INDENT)}{after}"
+        line, line_end, below = after.partition("\n")
+        return f"{before}{found['head']}{line}\n{_written(wanted, ' ' * _INDENT)}{line_end}{below}"
     else:
-        written = f"{wanted.key}: {json.dumps(wanted.value, ensure_ascii=False)}"
-        parts = _with(parts, at, written)
-    return f"{text[: found.start('items')]}{','.join(parts)}{text[found.end('items') :]}"
+        parts = _with(parts, at, wanted)
+    return f"{text[: found.end()]}{','.join(parts)}{text[end:]}"
 
 
-def _with(parts: list[str], at: int | None, written: str) -> list[str]:
-    """``written`` as the part with this number, or as the last one; blanks around parts stay."""
+def _with(parts: list[str], at: int | None, wanted: Place) -> list[str]:
+    """The value in the part with this number, or in one more at the end; blanks and quotes around stay."""
     if at is None:
         last = parts[-1].rstrip()
-        return [*parts[:-1], last, f" {written}{parts[-1][len(last) :]}"]
-    part = parts[at]
-    head, tail = len(part) - len(part.lstrip()), len(part.rstrip())
-    return [*parts[:at], part[:head] + written + part[tail:], *parts[at + 1 :]]
+        return [*parts[:-1], last, f" {wanted.key}: {_in_one_place(wanted.value)}{parts[-1][len(last) :]}"]
+    found = _ITEM.fullmatch(parts[at])
+    key, gap, stands, tail = found.groups() if found else (f"{parts[at]}:", " ", "", "")
+    part = f"{key}{gap if stands else ' '}{_in_one_place(wanted.value, stands)}{tail}"
+    return [*parts[:at], part, *parts[at + 1 :]]
 
 
-def _parts(items: str) -> list[str]:
-    """What stands between braces, split at the commas that belong to these braces."""
-    parts, depth, quote = [""], 0, ""
-    for sign in items:
-        if quote:
-            quote = "" if sign == quote else quote
-        elif sign in "\"'":
-            quote = sign
-        depth += 0 if quote else (sign in "[{") - (sign in "]}")
-        if sign == "," and not depth and not quote:
+def _in_one_place(value: Any, stands: str = "") -> str:
+    """A value as it is written between braces."""
+    return _scalar(value, stands, "{{k: {}}}") if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _scalar(value: str, stands: str, frame: str) -> str:
+    """A text in the quotes of what stands there, else bare where YAML reads it as that text, else in quotes."""
+    import yaml
+
+    if stands.startswith("'") and stands != "''":
+        return "'" + value.replace("'", "''") + "'"
+    try:
+        reads: object = yaml.safe_load(frame.format(value))
+    except yaml.YAMLError:
+        reads = None
+    is_quoted = (stands.startswith('"') and stands != '""') or reads != {"k": value}
+    return json.dumps(value, ensure_ascii=False) if is_quoted else value
+
+
+def _parts(text: str, start: int) -> tuple[list[str], int] | None:
+    """What stands between braces, split at the commas that belong to these braces, and where the last brace is.
+
+    None: they do not end in this line, or something follows them. A quote within a word is an apostrophe.
+    """
+    parts, depth, at = [""], 0, start
+    while at < len(text):
+        opens = text[at] in "\"'" and parts[-1].rstrip()[-1:] in _BEFORE_QUOTE
+        found = (_QUOTED_OR_SIGN if opens else _SIGN).match(text, at)
+        sign = found[0] if found else "\n"
+        if sign == "\n" or (sign == "#" and not parts[-1][-1:].strip()):  # a comment: what follows counts no more
+            return None
+        if sign == "}" and not depth:
+            return (parts, at) if _REST_OF_LINE.match(text, at + 1) else None
+        depth += (sign in ("[", "{")) - (sign in ("]", "}"))
+        if sign == "," and not depth:
             parts.append("")
         else:
             parts[-1] += sign
-    return parts
+        at += len(sign)
+    return None
 
 
 def _put(lines: list[str], top: int, wanted: Place) -> list[str]:
@@ -176,8 +252,9 @@ def _put(lines: list[str], top: int, wanted: Place) -> list[str]:
     if not isinstance(wanted.value, str):
         return [*lines[:at], _written(wanted, margin), *lines[_end_of(lines, at, margin) :]]
     head, _, rest = lines[at].partition(":")
-    found = _SCALAR.match(rest.lstrip())
-    return [*lines[:at], f"{head}: {wanted.value}{found['rest'] if found else ''}", *lines[at + 1 :]]
+    found = _SCALAR.match(rest)
+    stands, comment = (found["value"], found["rest"]) if found else ("", "")
+    return [*lines[:at], f"{head}: {_scalar(wanted.value, stands, 'k: {}')}{comment}", *lines[at + 1 :]]
 
 
 def _taken(lines: list[str], top: int, wanted: Place) -> list[str]:
@@ -224,7 +301,7 @@ def _margin(lines: list[str]) -> str:
 
 def _written(wanted: Place, margin: str) -> str:
     if isinstance(wanted.value, str):
-        return f"{margin}{wanted.key}: {wanted.value}"
+        return f"{margin}{wanted.key}: {_scalar(wanted.value, '', 'k: {}')}"
     return "\n".join([f"{margin}{wanted.key}:", *_block(wanted.value, margin + " " * _INDENT)])
 
 
@@ -274,7 +351,7 @@ def writer_like(text: str) -> Any:
     writer.preserve_quotes = True
     writer.width = 1 << 20
     writer.explicit_start = text.startswith("---")
-    inner = re.search(r"^[^\s#-][^\n]*:[^\n]*\n(?:\s*(?:#[^\n]*)?\n)*( +)[^\s#-]", text, re.MULTILINE)
+    inner = re.search(r"^[^\s#-][^\n:]*:[^\n]*\n(?:[ \t]*(?:#[^\n]*)?\n)*( +)[^\s#-]", text, re.MULTILINE)
     listed = re.search(r"^( *)[^\s#-][^\n]*:[ \t]*(?:#[^\n]*)?\n\1( *)- ", text, re.MULTILINE)
     offset = len(listed[2]) if listed else 0
     writer.indent(mapping=len(inner[1]) if inner else _INDENT, sequence=offset + 2, offset=offset)

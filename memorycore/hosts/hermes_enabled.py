@@ -7,11 +7,10 @@ way the outcome is read back and must say exactly what was meant.
 import copy
 import io
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
-from memorycore.errors import InvalidInput
 from memorycore.hosts import hermes_config
 
 SECTION, KEY = "plugins", "enabled"
@@ -84,23 +83,12 @@ def take(data: bytes, name: str, was: Before, *, path: str) -> bytes:
 
 
 def _changed(data: bytes, meant: Mapping[str, Any], name: str, was: Before, path: str, *, is_put: bool) -> bytes:
-    raw = data.decode("utf-8")
-    mark = "\ufeff" if raw.startswith("\ufeff") else ""
-    line_end = "\r\n" if "\r\n" in raw else "\n"
-    text = raw.removeprefix("\ufeff").replace("\r\n", "\n")
-    ways = (
-        _put_by_lines(text, name) if is_put else _taken_by_lines(text, name, was),
-        _in_braces(text, name, is_put=is_put),
-        _anew(text, meant),
+    ways: tuple[Callable[[str], str], ...] = (
+        lambda text: _put_by_lines(text, name) if is_put else _taken_by_lines(text, name, was),
+        lambda text: _in_braces(text, name, is_put=is_put),
+        lambda text: _anew(text, meant),
     )
-    for outcome in ways:
-        encoded = (mark + outcome.replace("\n", line_end)).encode("utf-8")
-        try:
-            if hermes_config.read(encoded, path=path) == meant:
-                return encoded
-        except InvalidInput:
-            continue
-    raise InvalidInput(field=path, why="unparsable", detail=f"{SECTION}.{KEY}")
+    return hermes_config.rewritten(data, meant, ways, path=path, where=f"{SECTION}.{KEY}")
 
 
 def _in_braces(text: str, name: str, *, is_put: bool) -> str:

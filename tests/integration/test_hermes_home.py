@@ -88,14 +88,37 @@ def test_a_section_in_one_line_changes_in_that_line_only(mc: CommandLine) -> Non
     home = a_home(mc, theirs + "memory: { provider: 'my, honcho', user_char_limit:  900 }  # short\n")
     told = mc("hermes", "install").out
     config = home / "config.yaml"
-    ours = theirs + 'memory: { provider: "memorycore-prefetch", user_char_limit:  900 }  # short\n\nmcp_servers:\n'
+    ours = theirs + "memory: { provider: 'memorycore-prefetch', user_char_limit:  900 }  # short\n\nmcp_servers:\n"
     assert config.read_text(encoding="utf-8").startswith(ours)
     assert "Until now Hermes used the provider my, honcho" in told
     assert "Until now" not in mc("hermes", "install", "--gate").out
     config.write_text(config.read_text(encoding="utf-8") + "new: 1\n", encoding="utf-8")
     mc("hermes", "uninstall")
-    back = theirs + 'memory: { provider: "my, honcho", user_char_limit:  900 }  # short\n'
+    back = theirs + "memory: { provider: 'my, honcho', user_char_limit:  900 }  # short\n"
     assert config.read_text(encoding="utf-8") == back + "new: 1\n"
+
+
+@pytest.mark.parametrize(
+    "section",
+    [
+        "memory: {note: don't ask, provider: mem0}",
+        "memory: {provider: mem0}  # set by {me}",
+        "memory: {note: \"a }, b\", provider: 'it''s, mine' }  # '}'",
+        'memory: {"provider":"mem0","note":"say \\", no"}',
+        "memory:\n  provider: mem0#2  # mine",
+        "memory:\n  provider: 'off'  # mine",
+    ],
+    ids=["apostrophe", "brace in a comment", "braces in quotes", "json", "hash in a word", "a word for no"],
+)
+def test_a_section_is_itself_again_when_the_file_changed_meanwhile(mc: CommandLine, section: str) -> None:
+    home = a_home(mc, f"model: x   # first\n{section}\n")
+    config = home / "config.yaml"
+    mc("hermes", "install")
+    assert config.read_text(encoding="utf-8").count("provider") == 1
+    assert yaml.safe_load(config.read_text(encoding="utf-8"))["memory"]["provider"] == "memorycore-prefetch"
+    config.write_text(config.read_text(encoding="utf-8") + "new: 1\n", encoding="utf-8")
+    mc("hermes", "uninstall")
+    assert config.read_text(encoding="utf-8") == f"model: x   # first\n{section}\nnew: 1\n"
 
 
 def test_installing_says_what_changes_and_a_second_time_that_nothing_does(mc: CommandLine) -> None:
