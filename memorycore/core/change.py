@@ -16,7 +16,7 @@ from memorycore.domain.text import sanitise
 from memorycore.errors import HotFileError, InvalidInput, NotFound
 from memorycore.govern.overflow.gather import entries_of
 from memorycore.govern.overflow.ladder import RULES
-from memorycore.govern.overflow.sheet import pinned_within
+from memorycore.govern.overflow.sheet import cost, pinned_within, room_of_pins
 from memorycore.hot.document import why_not_hot
 from memorycore.hot.tier import HotTier
 from memorycore.lifecycle import hot, retire, rows, turn
@@ -86,7 +86,7 @@ def update(
 def _back_in(rooms: Rooms, memory: Memory, changes: Mapping[str, Any], cause: Cause) -> Entered:
     """A rule that had left its file and is pinned comes back: a pin says that it is to be in the prompt."""
     if changes.get("pinned") and memory.residence == "hot":
-        return Entered(why="pins_full" if _is_over(rooms, memory) else "")
+        return Entered(why=_why_not_held(rooms, memory))
     if not changes.get("pinned") or memory.policy not in RULES or memory.scope != "global":
         return Entered()
     tier = rooms.tiers[memory.target]
@@ -101,18 +101,20 @@ def _back_in(rooms: Rooms, memory: Memory, changes: Mapping[str, Any], cause: Ca
     return entering.enter(rooms, tier, [begun], cause)
 
 
-def _is_over(rooms: Rooms, memory: Memory) -> bool:
-    """Whether older pins fill their share of the file already, so that this one does not hold."""
+def _why_not_held(rooms: Rooms, memory: Memory) -> str:
+    """Why a pin does not hold: the text alone is longer than the share of pins, or older ones fill that already."""
     tier, options = rooms.tiers[memory.target], rooms.options
+    if cost(memory.content) > room_of_pins(limit=tier.limit, share=options.budget.pin_share):
+        return "pin_too_long"
     try:
         texts = tier.look().entries
     except HotFileError:
-        return False
+        return ""
     with rooms.db.read() as c:
         entries = entries_of(c, tier, texts, options, rooms.clock())
     held = pinned_within(entries, limit=tier.limit, share=options.budget.pin_share)
     over = [entry.memory for place, entry in enumerate(entries) if entry.memory and place not in held]
-    return memory.id in {one.id for one in over}
+    return "pins_full" if memory.id in {one.id for one in over} else ""
 
 
 def _pointer(rooms: Rooms, tier: HotTier, text: str) -> str:

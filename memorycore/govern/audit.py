@@ -12,7 +12,7 @@ from memorycore.domain.retention import days_since
 from memorycore.domain.text import entry_hash
 from memorycore.govern.overflow.forecast import Coming
 from memorycore.govern.overflow.ladder import Entry, is_sinking, weight_of
-from memorycore.govern.overflow.sheet import pinned_within
+from memorycore.govern.overflow.sheet import cost, pinned_within, room_of_pins
 from memorycore.hot.document import size, why_not_hot
 from memorycore.hot.files import Contents
 from memorycore.hot.sidecar import EntryMeta
@@ -47,7 +47,9 @@ def audit_target(
     listed = [_row(entry, contents, coming.get(entry.text), tier, rules, now) for entry in entries]
     for place, row in enumerate(listed):
         if row["pinned"] and row["type"] != "stub" and place not in held:
-            row["why"] = messages.text("audit.why_pin_over", rules.language)
+            room = room_of_pins(limit=tier.limit, share=rules.budget.pin_share)
+            code = "audit.why_pin_too_long" if cost(entries[place].text) > room else "audit.why_pin_over"
+            row["why"] = messages.text(code, rules.language)
     chars = size(contents.entries)
     return {
         "target": tier.target,

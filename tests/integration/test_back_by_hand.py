@@ -125,6 +125,17 @@ def test_a_pin_beyond_the_share_of_pins_says_that_it_does_not_hold(home: Home) -
     assert ["older pins" in why for why in whys] == [False, True, True]
 
 
+def test_a_pin_that_is_longer_than_the_share_of_pins_is_not_laid_to_older_ones(home: Home) -> None:
+    home.options = replace(home.options, budget=BudgetOptions(pin_share=0.03))
+    with home.core() as core:
+        stored = core.remember(rule(1), actor="test")
+        (why,) = core.update(str(stored.get("id")), actor="test", pinned=True).get("reasons", [])
+        (row,) = core.audit("memory")["targets"][0]["rows"]
+    assert row["pinned"]
+    for told in (why, row["why"]):
+        assert ("longer" in told, "older" in told) == (True, False)
+
+
 def test_a_new_text_takes_the_room_of_another_rule_than_the_one_whose_leaving_was_undone(
     home: Home, core: MemoryCore
 ) -> None:

@@ -184,14 +184,19 @@ def _is_undone(entry: Entry, ground: Ground) -> bool:
 
 def pinned_within(entries: Sequence[Entry], *, limit: int, share: float) -> frozenset[int]:
     """The places of pinned entries that stay: the oldest, as many as their ``share`` of ``limit`` code points holds."""
-    room = int(share * limit)
+    room = room_of_pins(limit=limit, share=share)
     pinned = [(entry.memory.seq, place) for place, entry in enumerate(entries) if entry.memory and entry.memory.pinned]
     held: set[int] = set()
     for _, place in sorted(pinned):
-        room -= len(entries[place].text) + len(DELIMITER)
+        room -= cost(entries[place].text)
         if room >= 0:
             held.add(place)
     return frozenset(held)
+
+
+def room_of_pins(*, limit: int, share: float) -> int:
+    """Code points of all pinned entries that stay, delimiters included. No entry that is longer does, if all alone."""
+    return int(share * limit)
 
 
 def cost(text: str) -> int:
