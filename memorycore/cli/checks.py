@@ -313,7 +313,9 @@ def _kept_elsewhere(folders: Iterable[str], ours: Path) -> Iterator[Finding]:
 
 
 def _family(folder: Path) -> Path:
-    """The home of Hermes with all its profiles, as far as the place of a memory folder tells."""
+    """The home of Hermes with all its profiles, as far as the place of a memory folder tells; else that folder."""
+    if folder.name != "memories":
+        return folder
     home = folder.parent
     return home.parent.parent if home.parent.name == "profiles" else home
 

@@ -136,6 +136,12 @@ def test_an_empty_home_is_told_of_the_other_one_in_the_same_database(mc: Command
     assert "kept_elsewhere" not in checks(mc, HERMES_HOME=str(two))
 
 
+def test_an_empty_memory_folder_is_told_of_the_one_beside_it(mc: CommandLine) -> None:
+    one, two = mc.home / "mem", mc.home / "mem2"
+    mc("store", "Never deploy from one", MEMORY_DIR=str(one))
+    assert checks(mc, MEMORY_DIR=str(two))["kept_elsewhere"]["facts"] == {"path": str(two), "other": str(one)}
+
+
 def test_files_of_a_predecessor_are_named_and_left(mc: CommandLine) -> None:
     mc("store", "x")
     (mc.data / "trash.json").write_bytes(b"[]")
