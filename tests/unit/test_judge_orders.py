@@ -178,3 +178,9 @@ def test_amounts_in_two_units_and_other_wordings_are_one(old: str, new: str) -> 
 )
 def test_what_only_sounds_like_news_replaces_nothing(old: str, new: str) -> None:
     assert judge(old, new).relation not in {"same", "refines", "supersedes"}
+
+
+def test_what_was_given_up_before_is_not_what_the_old_text_says() -> None:
+    old = "Preheat the oven to 200 °C instead of 180 °C"
+    assert judge(old, "Preheat the oven to 250 °C instead of 180 °C").relation == "disputes"
+    assert judge("Preheat the oven to 180 °C", old).relation == "supersedes"

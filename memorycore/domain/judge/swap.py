@@ -14,11 +14,12 @@ _NEAR = 3  # terms in front of "instead", in languages that put it behind
 
 def said_instead(case: Case) -> Verdict | None:
     """``supersedes`` when what is given up is what the old text says, unless each speaks of a place of its own."""
-    sign = next((token for token in case.new.tokens if _is_sign(token, case.new)), None)
+    sign, earlier = _sign(case.new), _sign(case.old)
     if sign is None or case.said_newly("limited"):
         return None
     given_up = _given_up(sign, case.new)
-    affirmed = {term.key for term in case.old.content if not term.denied}
+    gone = {id(term) for term in _given_up(earlier, case.old)} if earlier else set[int]()
+    affirmed = {term.key for term in case.old.content if not term.denied and id(term) not in gone}
     told = [term for term in given_up if term.kind != "verb"] or given_up
     if not told or any(term.key not in affirmed for term in told):
         return None
@@ -26,6 +27,10 @@ def said_instead(case: Case) -> Verdict | None:
     if other := _own_place(case, sign, given_up):
         return Verdict(relation="different", evidence=(evidence("subject", new=other),), limited=True)
     return verdict("supersedes", word, evidence("value", new=given_up[0].text))
+
+
+def _sign(text: Assertion) -> Token | None:
+    return next((token for token in text.tokens if _is_sign(token, text)), None)
 
 
 def _is_sign(token: Token, text: Assertion) -> bool:
