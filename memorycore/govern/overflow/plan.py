@@ -186,12 +186,11 @@ def _under_pressure(sheet: Sheet) -> Candidates:
     if not budget.enabled:
         return
     lightest = _lightest(sheet)
-    facts = [one for one in lightest if one[1].by_use]
-    dormant = [one for one in lightest if one not in facts and _signals(one[1], ground) & UNUSED]
-    dormant = dormant[: budget.most_evicted]
-    yield from _all(facts, "room", None)
+    yield from _all((one for one in lightest if one[1].by_use), "room", None)
+    rules = [one for one in lightest if not one[1].by_use]
+    dormant = [one for one in rules if _signals(one[1], ground) & UNUSED][: budget.most_evicted]
     yield from _all(dormant, "dormant", None)
-    yield from _all((one for one in lightest if one not in facts and one not in dormant), "room", None)
+    yield from _all((one for one in rules if one not in dormant), "room", None)
     if not ground.needed:  # a file that somebody else filled presses, but nobody waits
         return
     resident = [(place, entry) for place, entry in sheet.movable() if _is_resident(entry, ground)]
