@@ -1,11 +1,13 @@
 """What a question offers of itself: does one with an answer get it, and does one without get nothing?
 
-    python -m benchmarks.floor [--memories FILE.jsonl --queries FILE.jsonl] [--least BOUND …] [--missed] [--json]
+    python -m benchmarks.floor [--memories FILE.jsonl --queries FILE.jsonl] [--stores FILE.jsonl] [--least BOUND …]
+                               [--missed] [--json]
 
 Memories have ``id`` and ``content``; questions have ``query``, ``relevant`` (ids, empty when nothing answers), ``kind``
 and ``lang``. Without files the sets of ``tests/data/prefetch`` are asked, each apart: the constants were chosen by all
 of them but ``test``, ``archive`` and ``clinic``. Every question goes through ``prefetch`` as a host sends it.
-``--least``: what other bounds would keep and leave silent.
+``--stores``: a file of several stores as ``benchmarks.answer_fit`` reads them, ``answers/held_out.jsonl`` for one; all
+its questions are counted together. ``--least``: what other bounds would keep and leave silent.
 
 ``found``: relevant memories among the first five of a recall, whatever its marks. ``kept``: how many of these are
 offered, or, where they stand in the prompt anyway, not marked weak. ``silent``: of the questions that nothing answers,
@@ -100,7 +102,21 @@ def fresh_core(memories: Sequence[Mapping[str, Any]], folder: Path) -> Generator
         stored = list(core.remember_many([Draft(content=text) for text in texts], actor="benchmark"))
         while core.fill_vectors(timeout_s=60.0).made:
             pass
+        if core.embedding.second is not None and not core.embedding.second.wait_ready(60.0):
+            raise SystemExit("the second model does not load")
         yield core, {answer.get("id", ""): str(memory["id"]) for answer, memory in zip(stored, memories, strict=True)}
+
+
+def ask_stores(path: Path) -> Generator[Asked]:
+    """Every question of a file of stores, each of its own store."""
+    for store in lines(path):
+        memories = [{"id": str(number), "content": text, "lang": ""} for number, text in enumerate(store["memories"])]
+        queries = [
+            {"query": text, "kind": kind, "relevant": list(map(str, right)), "lang": ""}
+            for text, kind, right in store["questions"]
+        ]
+        with tempfile.TemporaryDirectory() as temporary:
+            yield from ask_all(memories, queries, Path(temporary))
 
 
 def _ask(core: MemoryCore, query: Mapping[str, Any], names: Mapping[str, str], language: Mapping[str, str]) -> Asked:
@@ -176,8 +192,8 @@ def missed(asked: Iterable[Asked]) -> Iterable[str]:
 def frontier(
     memories: Iterable[Mapping[str, Any]], queries: Sequence[Mapping[str, Any]], bounds: Sequence[float]
 ) -> None:
-    """Print what each bound of the floor with aspects keeps, and how much it leaves silent."""
-    bound = constants()["with_aspects"]
+    """Print what each bound of the floor with a second model keeps, and how much it leaves silent."""
+    bound = constants()["second_look"]
     memories, own = list(memories), bound["least"]
     language = {str(memory["id"]): _language(memory) for memory in memories}
     try:
@@ -193,6 +209,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--memories", type=Path)
     parser.add_argument("--queries", type=Path)
+    parser.add_argument("--stores", type=Path)
     parser.add_argument("--least", type=float, nargs="+", metavar="BOUND")
     parser.add_argument("--missed", action="store_true", help="name the questions that went wrong")
     parser.add_argument("--json", action="store_true")
@@ -200,6 +217,10 @@ def main() -> None:
     sets = {name: (OWN / f"{of}_memories.jsonl", OWN / f"{name}_queries.jsonl") for name, of in SETS.items()}
     if arguments.memories and arguments.queries:
         sets = {arguments.queries.stem: (arguments.memories, arguments.queries)}
+    if arguments.stores:
+        asked = list(ask_stores(arguments.stores))
+        show("floor", rows(asked), as_json=arguments.json, set=arguments.stores.stem)
+        return
     for name, (memories, queries) in sets.items():
         if arguments.least:
             print(name)

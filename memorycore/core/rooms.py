@@ -87,7 +87,8 @@ class Rooms:
         self.room_made: dict[Target, int] = {}  # code points that a file had when room was last made for a host
         self.later = later
         self.db = open_database(options.data_dir)
-        self.embedding = embedding or EmbeddingService(embed_choice(options))
+        choice = replace(embed_choice(options), asks_second=long_lived)  # it takes a second to load
+        self.embedding = embedding or EmbeddingService(choice)
         self.index = LivingIndex(self.db, self.embedding, namespaces=self.namespaces) if long_lived else None
         self.tiers: dict[Target, HotTier] = {target: open_tier(self.db, options, target, clock()) for target in TARGETS}
         self.limits = Limits(options, self.tiers, long_lived=long_lived)

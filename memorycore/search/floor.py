@@ -6,6 +6,10 @@ with a memory asks for something else of it as often as not. Where the model sho
 about are compared apart. A result that holds no time, number or person where one is asked for hardly answers, nor one
 without the name that the question names. The other results are then measured with it. Where there is no model, words
 alone decide.
+
+A process that lives long asks a second model about the nearest results, and maps that were trained on questions and
+what answers them (``embed.answers``); what both say together takes the place of the nearness, and of the look at the
+rest of the question.
 """
 
 from __future__ import annotations
@@ -86,8 +90,10 @@ def signs(sought: Sought, rows: RowNumbers) -> Signs:
     odds = words["share"] * share + words["all"] * whole - words["least"]
     odds = odds - _against(sought, texts, np.where(np.isnan(nearness) & ~whole, odds, np.float32(-1)), words)
     if near is not None:
-        model = _model(aspects=near.asked_for is not None)
+        model = _model(near)
         meant = _meant(near, whole, _in_other_script(sought, texts), model) - _crowd(len(sought.rows), model)
+        if (looked := _second_look(sought, rows, texts, near, share)) is not None:
+            meant, model = looked, constants()["second_look"]
         meant = meant - _against(sought, texts, np.where(~np.isnan(meant) & ~whole, meant, np.float32(-1)), model)
         odds = np.where(np.isnan(nearness), odds, meant)
     return Signs(share=share, nearness=nearness, odds=odds.astype(np.float32))
@@ -102,6 +108,32 @@ def _meant(near: Near, whole: Mask, elsewhere: Mask, model: Mapping[str, float])
     if near.asked_for is not None and near.about is not None:
         short = np.maximum(0.0, model["about_enough"] - near.about)
         odds = odds + np.where(whole, 0.0, model["asked_for"] * near.asked_for - model["about"] * short)
+    return odds.astype(np.float32)
+
+
+def _second_look(sought: Sought, rows: RowNumbers, texts: Sequence[str], near: Near, share: Floats) -> Floats | None:
+    """What two models say together of these rows, ``[m]``; NaN where there is no vector.
+
+    Of the first rows the nearest are looked at, and the others are taken for no better. None where there is no second
+    model, or none yet.
+    """
+    import numpy as np
+
+    if near.paired is None or near.asked_for is None or near.about is None or not sought.like.has_second:
+        return None
+    order = np.argsort(-near.paired[:DECIDING], kind="stable")[:MOST_READ]  # NaN last
+    order = order[~np.isnan(near.paired[order])]
+    look = sought.like.second_look(rows[order], [texts[int(place)] for place in order]) if len(order) else None
+    if look is None:
+        return None
+    model = constants()["second_look"]
+    seen = model["paired"] * near.paired[order] + model["second"] * look.second + model["both"] * look.both
+    seen += model["asked_for"] * near.asked_for[order] + np.where(share[order] > _ALL, model["all"], 0.0)
+    seen -= model["about"] * np.maximum(0.0, model["about_enough"] - near.about[order])
+    seen -= np.where(share[order] > _ALL, 0.0, model["share"] * share[order])
+    seen -= model["least"] + _crowd(len(sought.rows), model)
+    odds = np.where(np.isnan(near.paired), np.float32(np.nan), np.float32(min(-1.0, float(seen.min()))))
+    odds[order] = seen
     return odds.astype(np.float32)
 
 
@@ -125,7 +157,7 @@ def noise(seen: Signs, named: Mask, *, beside: bool) -> Mask:
 
 def doubt(sought: Sought, hits: Sequence[Hit]) -> Doubt | None:
     """What is left to look at before the best of these results counts as an answer; None: nothing."""
-    if not hits or all(hit.weak for hit in hits) or any(hit.named for hit in hits):
+    if not hits or all(hit.weak for hit in hits) or any(hit.named for hit in hits) or sought.like.has_second:
         return None
     first = max(hits[:DECIDING], key=lambda hit: hit.odds)
     (row,) = rows = sought.rows.find([first.seq])
@@ -150,7 +182,7 @@ def settled(hits: Sequence[Hit], doubt: Doubt, asked: Asked, embedding: Embeddin
         return hits
     question = asked.calibration.asking(vector, doubt.rest)
     nearness = min(doubt.nearness, float((doubt.parts @ question).max()) / asked.calibration.noise)
-    model = _model(aspects=asked.calibration.aspects is not None)
+    model = constants()["with_aspects" if asked.calibration.aspects is not None else "with_meaning"]
     if doubt.odds - model["rest"] * (doubt.nearness - nearness) >= 0:
         return hits
     return [replace(hit, weak=True) for hit in hits]
@@ -229,8 +261,8 @@ def _share(sought: Sought, rows: RowNumbers) -> Floats:
     return share / np.float32(max(sum(weights), 1e-9))
 
 
-def _model(*, aspects: bool) -> Mapping[str, float]:
-    return constants()["with_aspects" if aspects else "with_meaning"]
+def _model(near: Near) -> Mapping[str, float]:
+    return constants()["with_aspects" if near.asked_for is not None else "with_meaning"]
 
 
 @cache

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from memorycore.domain import scoring
+from memorycore.embed.answers import trained_for
 from memorycore.search import vector_index
 from memorycore.search.vectors import Matrix, best_of_each, best_rows, by_root_of_length, of_length_one, parts_of
 from memorycore.store.statements import all_rows
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     from memorycore.domain.scoring import Floats, Mask, Tuning
     from memorycore.domain.scoring import Rows as RowNumbers
     from memorycore.embed import Calibration, EmbeddingService
+    from memorycore.embed.answers import Trained
+    from memorycore.embed.second import SecondOpinion
     from memorycore.search.living import LivingIndex
     from memorycore.search.question import Question
     from memorycore.search.rows import Rows
@@ -39,6 +42,8 @@ class Asked:
     fingerprint: str
     why: str
     model_ms: float
+    trained: Trained | None = None
+    second: SecondOpinion | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -49,11 +54,21 @@ class Near:
         answer: Where questions lie near their answers, in terms of the model's noise: 1 is what chance gives.
         asked_for: The cosine of what is asked for and what is told; None where the model does not show it.
         about: The cosine of whom or what both are about; None where the model does not show it.
+        paired: The cosine where questions were trained to lie near their answers; None: not trained for the model.
     """
 
     answer: Floats
     asked_for: Floats | None = None
     about: Floats | None = None
+    paired: Floats | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class SecondLook:
+    """What a second model says of some texts, ``[m]`` each: cosines by its own vectors, and by those of both models."""
+
+    second: Floats
+    both: Floats
 
 
 def ask_model(question: Question, embedding: EmbeddingService | None, *, wait_s: float) -> Asked:
@@ -73,6 +88,8 @@ def ask_model(question: Question, embedding: EmbeddingService | None, *, wait_s:
         fingerprint=fingerprint or "",
         why=(why or "no_model") if not usable else "",
         model_ms=(time.perf_counter() - started) * 1_000,
+        trained=trained_for(fingerprint) if usable and fingerprint else None,
+        second=embedding.second if usable and embedding is not None else None,
     )
 
 
@@ -154,11 +171,43 @@ class Likeness:
 
         mapped = calibration.asking(self._asked.vector, self._asked.question.text)
         answer = best(mapped, calibration.telling(parts)) / np.float32(calibration.noise)
-        if calibration.aspects is None:
-            return Near(answer=answer)
         centred = calibration.centred(self._asked.vector, self._asked.question.text)
-        asked_for, about = (best(_unit(centred @ seen), parts @ seen) for seen in calibration.aspects)
-        return Near(answer=answer, asked_for=asked_for, about=about)
+        asked_for = about = paired = None
+        if calibration.aspects is not None:
+            asked_for, about = (best(_unit(centred @ seen), parts @ seen) for seen in calibration.aspects)
+        if self._asked.trained is not None:
+            maps = self._asked.trained.first
+            paired = best(_unit(centred @ maps.asking), of_length_one(parts) @ maps.telling)
+        return Near(answer=answer, asked_for=asked_for, about=about, paired=paired)
+
+    def second_look(self, rows: RowNumbers, texts: Sequence[str]) -> SecondLook | None:
+        """What the second model says of these rows with these texts; None where there is none, or none yet.
+
+        NaN where there is no vector of the first model. A text takes a millisecond, so it is for a few rows.
+        """
+        import numpy as np
+
+        trained, second = self._asked.trained, self._asked.second
+        if self._vector is None or self._asked.vector is None or trained is None or second is None:
+            return None
+        question = self._asked.question.text
+        vectors = second.vectors([question, *texts])
+        if vectors is None:
+            return None
+        seqs: list[int] = self._rows.columns.seq[rows].tolist()
+        owners, parts = parts_of(self._c, seqs, self._fingerprint_id, self._calibration)
+        place = {seq: number for number, seq in enumerate(seqs, start=1)}
+        beside = np.concatenate([of_length_one(parts), vectors[[place[owner] for owner in owners]]], axis=1)
+        asked = np.concatenate([self._calibration.centred(self._asked.vector, question), vectors[0]])
+        found = best_of_each(owners, trained.both.cosines(asked, beside))
+        both = [math.nan if seq in self._rows.reworded else found.get(seq, math.nan) for seq in seqs]
+        return SecondLook(second=trained.second.cosines(vectors[0], vectors[1:]), both=np.array(both, dtype=np.float32))
+
+    @property
+    def has_second(self) -> bool:
+        """Whether a second model can be asked now. If it can only later, this begins to load it."""
+        second = self._asked.second
+        return self._vector is not None and self._asked.trained is not None and second is not None and second.ready
 
     def mapped(self, seqs: Sequence[int]) -> tuple[list[int], Floats]:
         """The vectors of these memories where questions lie near their answers, of length 1; and the memory of each."""

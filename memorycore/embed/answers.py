@@ -1,0 +1,69 @@
+"""Where a question lies beside the texts that answer it, and apart from those that share no more than its subject.
+
+Models place "Which paint is on the fence?" near every text about fences. Maps that were trained on some ten thousand
+questions, half as many of which nothing answers, move what is asked for and what is told together (``python -m
+benchmarks.answer_fit``): one pair of maps for each of the two bundled models, and one for their vectors side by side.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from memorycore.embed.contract import Vectors
+
+_SMALLEST_LENGTH = 1e-6
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Maps:
+    """Two matrices ``[width, few]``: questions times ``asking`` lie near texts times ``telling`` that answer them."""
+
+    asking: Vectors
+    telling: Vectors
+
+    def cosines(self, question: Vectors, texts: Vectors) -> Vectors:
+        """Of a question ``[width]`` and texts ``[n, width]``, all of length 1: ``[n]``."""
+        return _of_length_one(texts @ self.telling) @ _of_length_one(question @ self.asking)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Trained:
+    """What was trained: on the vectors of the first model, of the second, and of both side by side.
+
+    The first model's vectors go in without what all texts of their script share (``Calibration.centred`` and
+    ``residuals``), the second's as they are; each of length 1.
+    """
+
+    first: Maps
+    second: Maps
+    both: Maps
+
+
+def trained_for(fingerprint: str) -> Trained | None:
+    """The maps, if the first model is the one with this fingerprint."""
+    known, maps = _shipped()
+    return maps if fingerprint == known else None
+
+
+@cache
+def _shipped() -> tuple[str, Trained]:
+    import numpy as np
+
+    with (files("memorycore.embed") / "calibrations" / "answers.npz").open("rb") as file:
+        found = np.load(file, allow_pickle=False)
+        first, second, both = (
+            Maps(asking=found[f"{name}_asking"].astype(np.float32), telling=found[f"{name}_telling"].astype(np.float32))
+            for name in ("first", "second", "both")
+        )
+        return str(found["fingerprint"]), Trained(first=first, second=second, both=both)
+
+
+def _of_length_one(vectors: Vectors) -> Vectors:
+    import numpy as np
+
+    lengths = np.linalg.norm(vectors, axis=-1, keepdims=True)
+    return (vectors / np.maximum(lengths, _SMALLEST_LENGTH)).astype(np.float32)
