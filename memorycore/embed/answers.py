@@ -1,12 +1,15 @@
 """Where a question lies beside the texts that answer it, and apart from those that share no more than its subject.
 
 Models place "Which paint is on the fence?" near every text about fences. Maps that were trained on some ten thousand
-questions, half as many of which nothing answers, move what is asked for and what is told together (``python -m
+questions, a third of which nothing answers, move what is asked for and what is told together (``python -m
 benchmarks.answer_fit``): one pair of maps for each of the two bundled models, and one for their vectors side by side.
 """
 
 from __future__ import annotations
 
+import io
+import zipfile
+import zlib
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -44,22 +47,28 @@ class Trained:
 
 
 def trained_for(fingerprint: str) -> Trained | None:
-    """The maps, if the first model is the one with this fingerprint."""
+    """The maps, if the first model is the one with this fingerprint; None if the file is missing or damaged, too."""
     known, maps = _shipped()
     return maps if fingerprint == known else None
 
 
 @cache
-def _shipped() -> tuple[str, Trained]:
+def _shipped() -> tuple[str, Trained | None]:
     import numpy as np
 
-    with (files("memorycore.embed") / "calibrations" / "answers.npz").open("rb") as file:
-        found = np.load(file, allow_pickle=False)
-        first, second, both = (
-            Maps(asking=found[f"{name}_asking"].astype(np.float32), telling=found[f"{name}_telling"].astype(np.float32))
-            for name in ("first", "second", "both")
-        )
-        return str(found["fingerprint"]), Trained(first=first, second=second, both=both)
+    try:
+        data = (files("memorycore.embed") / "calibrations" / "answers.npz").read_bytes()
+        with np.load(io.BytesIO(data), allow_pickle=False) as found:
+            first, second, both = (
+                Maps(
+                    asking=found[f"{name}_asking"].astype(np.float32),
+                    telling=found[f"{name}_telling"].astype(np.float32),
+                )
+                for name in ("first", "second", "both")
+            )
+            return str(found["fingerprint"]), Trained(first=first, second=second, both=both)
+    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error):
+        return "", None
 
 
 def _of_length_one(vectors: Vectors) -> Vectors:

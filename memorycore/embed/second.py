@@ -1,6 +1,6 @@
-"""A second opinion: the Universal Sentence Encoder beside the model that finds, for the few texts that may answer.
+"""A second model: the Universal Sentence Encoder beside the model that finds, for the few texts that may answer.
 
-It needs 120 MB and a second to load, so only a process that lives long has it, from its first question on, and nobody
+It needs 150 MB and a second to load, so only a process that lives long has it, from its first question on, and nobody
 waits for it. A text takes about a millisecond and is kept.
 """
 
@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections import OrderedDict
-from functools import cache
 from typing import TYPE_CHECKING
 
 from memorycore.embed.bundled import SentenceEncoder, load_use
+from memorycore.embed.kept import Kept, key_of
 from memorycore.embed.parts import gist
 from memorycore.errors import EmbeddingError
 
@@ -23,11 +22,14 @@ if TYPE_CHECKING:
     from memorycore.embed.contract import Vectors
 
 _log = logging.getLogger(__name__)
+_loading = threading.Lock()
+_loaded: list[SentenceEncoder] = []
 _MOST_KEPT = 2_048  # vectors, two kilobytes each
+_MOST_BYTES = 8_000_000
 _MOST_TOKENS = 128  # of a text: its beginning and its end
 
 
-class SecondOpinion:
+class SecondModel:
     """Vectors of the second model, once it is loaded. Thread-safe."""
 
     def __init__(self, cache_dir: Path | None) -> None:
@@ -35,7 +37,8 @@ class SecondOpinion:
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
         self._encoder: SentenceEncoder | None = None
-        self._kept: OrderedDict[str, Vectors] = OrderedDict()
+        self._kept = Kept(most=_MOST_KEPT, most_bytes=_MOST_BYTES)
+        self._forgotten = 0
 
     @property
     def ready(self) -> bool:
@@ -47,8 +50,7 @@ class SecondOpinion:
     def wait_ready(self, timeout_s: float) -> bool:
         """Wait until the attempt to load is over; whether the model is there."""
         self._start()
-        if self._thread is not None:
-            self._thread.join(timeout_s)
+        self.close(timeout_s)
         return self._encoder is not None
 
     def vectors(self, texts: Sequence[str]) -> Vectors | None:
@@ -58,26 +60,34 @@ class SecondOpinion:
         encoder = self._encoder
         if encoder is None:
             return None
+        keys = [key_of(text) for text in texts]
         with self._lock:
-            missing = [text for text in dict.fromkeys(texts) if text not in self._kept]
-            if missing:
-                try:
-                    some = [gist(text, most=_MOST_TOKENS, count=encoder.count_tokens) or " " for text in missing]
-                    self._kept.update(zip(missing, encoder.embed_passages(some), strict=True))
-                except Exception:  # noqa: BLE001 an opinion beside another: whoever asks goes on without it
-                    _log.exception("the second model: a fault")
-                    return None
-            for text in texts:
-                self._kept.move_to_end(text)
-            found = np.stack([self._kept[text] for text in texts])
-            while len(self._kept) > _MOST_KEPT:
-                self._kept.popitem(last=False)
-            return found
+            forgotten = self._forgotten
+            found = {key: vector for key in keys if (vector := self._kept.get(key)) is not None}
+        missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in found}
+        if missing:
+            try:
+                some = [gist(text, most=_MOST_TOKENS, count=encoder.count_tokens) or " " for text in missing.values()]
+                found.update(zip(missing, map(np.copy, encoder.embed_passages(some)), strict=True))
+            except Exception:  # noqa: BLE001 a word beside another: whoever asks goes on without it
+                _log.exception("the second model: a fault")
+                return None
+        with self._lock:
+            if forgotten == self._forgotten:  # else one of them may be of a text that was erased meanwhile
+                for key in missing:
+                    self._kept.put(key, found[key])
+        return np.stack([found[key] for key in keys])
 
     def forget_kept(self) -> None:
         """Drop the vectors that are kept: one of them may be of a text that is to be erased."""
         with self._lock:
-            self._kept.clear()
+            self._forgotten += 1
+            self._kept = Kept(most=_MOST_KEPT, most_bytes=_MOST_BYTES)
+
+    def close(self, timeout_s: float) -> None:
+        """Wait so long for the thread that loads."""
+        if self._thread is not None:
+            self._thread.join(timeout_s)
 
     def _start(self) -> None:
         with self._lock:
@@ -87,11 +97,16 @@ class SecondOpinion:
 
     def _load(self) -> None:
         try:
-            self._encoder = _shared(self._cache_dir)
+            self._encoder = _of_this_process(self._cache_dir)
         except EmbeddingError as error:
-            _log.info("no second opinion of what answers a question: %s", error)
+            _log.info("no second model says what answers a question: %s", error)
+        except Exception:  # noqa: BLE001 the end of a thread: whoever asks goes on without it
+            _log.exception("the second model does not load")
 
 
-@cache
-def _shared(cache_dir: Path | None) -> SentenceEncoder:
-    return load_use(cache_dir)
+def _of_this_process(cache_dir: Path | None) -> SentenceEncoder:
+    """The one of this process, however many cores it has."""
+    with _loading:
+        if not _loaded:
+            _loaded.append(load_use(cache_dir))
+        return _loaded[0]

