@@ -99,8 +99,8 @@ def test_a_process_for_one_question_loads_no_second_model(tmp_path: Path) -> Non
 
 def test_the_second_model_loads_with_the_first_question_and_not_before(tmp_path: Path) -> None:
     second = SecondModel(tmp_path)
+    assert second.vectors(["a text"]) is None  # to look does not load it
     assert second.vectors(["a text"]) is None
-    assert not second.ready
     assert second.wait_ready(60)
     assert second.ready
 
