@@ -136,7 +136,7 @@ def test_the_session_of_a_prompt_ends_with_its_connection(daemon: LocalDaemon) -
     ask(link, 1, "initialize", **HELLO)
     call(link, 2, "get_memory_usage")
     with daemon.desk.core() as core:
-        assert core.rooms.session_runs()
+        wait_until(core.rooms.session_runs)  # it is noted beside the answer
         link.close()
         wait_until(lambda: not core.rooms.session_runs())
     wait_until(lambda: daemon.clients.all() == ())
