@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from memorycore.embed.bundled import SentenceEncoder, load_use
 from memorycore.embed.kept import Kept, key_of
@@ -16,12 +16,13 @@ from memorycore.embed.parts import gist
 from memorycore.errors import EmbeddingError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from memorycore.embed.contract import Vectors
 
 _log = logging.getLogger(__name__)
+_T = TypeVar("_T")
 _loading = threading.Lock()
 _loaded: list[SentenceEncoder] = []
 _MOST_KEPT = 2_048  # vectors, two kilobytes each
@@ -29,11 +30,21 @@ _MOST_BYTES = 8_000_000
 _MOST_TOKENS = 128  # of a text: its beginning and its end
 
 
-class SecondModel:
-    """Vectors of the second model, once it is loaded. Thread-safe."""
+class Guarded(Protocol):
+    """How a job of the embedding service is run: its result, or its fault as an error."""
 
-    def __init__(self, cache_dir: Path | None) -> None:
+    def __call__(self, work: Callable[[], _T]) -> _T | EmbeddingError: ...
+
+
+class SecondModel:
+    """Vectors of the second model, once it is loaded. Thread-safe.
+
+    ``guarded`` runs a job and gives its fault as an EmbeddingError: whoever asks goes on without this model.
+    """
+
+    def __init__(self, cache_dir: Path | None, guarded: Guarded) -> None:
         self._cache_dir = cache_dir
+        self._guarded = guarded
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
         self._encoder: SentenceEncoder | None = None
@@ -66,12 +77,11 @@ class SecondModel:
             found = {key: vector for key in keys if (vector := self._kept.get(key)) is not None}
         missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in found}
         if missing:
-            try:
-                some = [gist(text, most=_MOST_TOKENS, count=encoder.count_tokens) or " " for text in missing.values()]
-                found.update(zip(missing, map(np.copy, encoder.embed_passages(some)), strict=True))
-            except Exception:  # noqa: BLE001 a word beside another: whoever asks goes on without it
-                _log.exception("the second model: a fault")
+            some = [gist(text, most=_MOST_TOKENS, count=encoder.count_tokens) or " " for text in missing.values()]
+            made = self._guarded(lambda: encoder.embed_passages(some))
+            if isinstance(made, EmbeddingError):
                 return None
+            found.update(zip(missing, map(np.copy, made), strict=True))
         with self._lock:
             if forgotten == self._forgotten:  # else one of them may be of a text that was erased meanwhile
                 for key in missing:
@@ -96,12 +106,11 @@ class SecondModel:
                 self._thread.start()
 
     def _load(self) -> None:
-        try:
-            self._encoder = _of_this_process(self._cache_dir)
-        except EmbeddingError as error:
-            _log.info("no second model says what answers a question: %s", error)
-        except Exception:  # noqa: BLE001 the end of a thread: whoever asks goes on without it
-            _log.exception("the second model does not load")
+        loaded = self._guarded(lambda: _of_this_process(self._cache_dir))
+        if isinstance(loaded, EmbeddingError):
+            _log.info("no second model says what answers a question: %s", loaded)
+        else:
+            self._encoder = loaded
 
 
 def _of_this_process(cache_dir: Path | None) -> SentenceEncoder:

@@ -79,7 +79,7 @@ class EmbeddingService:
         self._hastened = False
         self._questions = Lane(most_waiting=64, most_kept=1024)
         self._texts = Lane(most_waiting=256, most_kept=256)
-        self._second = SecondModel(choice.cache_dir) if choice.asks_second else None
+        self._second = SecondModel(choice.cache_dir, self._guarded) if choice.asks_second else None
 
     @classmethod
     def serving(cls, embedder: Embedder) -> EmbeddingService:

@@ -91,7 +91,7 @@ def signs(sought: Sought, rows: RowNumbers) -> Signs:
     odds = words["share"] * share + words["all"] * whole - words["least"]
     odds = odds - _against(sought, texts, np.where(np.isnan(nearness) & ~whole, odds, np.float32(-1)), words)
     if near is not None:
-        model = _model(near)
+        model = _model(aspects=near.asked_for is not None)
         meant = _meant(near, whole, _in_other_script(sought, texts), model) - _crowd(len(sought.rows), model)
         if (looked := _second_look(sought, rows, texts, near, share, meant)) is not None:
             meant, model = looked, constants()["second_look"]
@@ -185,7 +185,7 @@ def settled(hits: Sequence[Hit], doubt: Doubt, asked: Asked, embedding: Embeddin
         return hits
     question = asked.calibration.asking(vector, doubt.rest)
     nearness = min(doubt.nearness, float((doubt.parts @ question).max()) / asked.calibration.noise)
-    model = constants()["with_aspects" if asked.calibration.aspects is not None else "with_meaning"]
+    model = _model(aspects=asked.calibration.aspects is not None)
     if doubt.odds - model["rest"] * (doubt.nearness - nearness) >= 0:
         return hits
     return [replace(hit, weak=True) for hit in hits]
@@ -264,8 +264,8 @@ def _share(sought: Sought, rows: RowNumbers) -> Floats:
     return share / np.float32(max(sum(weights), 1e-9))
 
 
-def _model(near: Near) -> Mapping[str, float]:
-    return constants()["with_aspects" if near.asked_for is not None else "with_meaning"]
+def _model(*, aspects: bool) -> Mapping[str, float]:
+    return constants()["with_aspects" if aspects else "with_meaning"]
 
 
 @cache

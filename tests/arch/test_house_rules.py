@@ -13,7 +13,6 @@ DATA_FILES = sorted(PACKAGE.rglob("*.toml"))
 BROAD_IS_FINE_IN = {
     "memorycore/server/boundary.py": "the tool boundary",
     "memorycore/server/sessions.py": "the request boundary of a local connection",
-    "memorycore/embed/second.py": "the job runner of the second model: whoever asks goes on without it",
     "memorycore/embed/service.py": "the job runner of the embedder",
     "memorycore/govern/maintenance.py": "the job runner of maintenance",
 }
