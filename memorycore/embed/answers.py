@@ -15,10 +15,10 @@ from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
+from memorycore.embed.calibration import of_length_one
+
 if TYPE_CHECKING:
     from memorycore.embed.contract import Vectors
-
-_SMALLEST_LENGTH = 1e-6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -30,7 +30,7 @@ class Maps:
 
     def cosines(self, question: Vectors, texts: Vectors) -> Vectors:
         """Of a question ``[width]`` and texts ``[n, width]``, all of length 1: ``[n]``."""
-        return _of_length_one(texts @ self.telling) @ _of_length_one(question @ self.asking)
+        return of_length_one(texts @ self.telling) @ of_length_one(question @ self.asking)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -69,10 +69,3 @@ def _shipped() -> tuple[str, Trained | None]:
             return str(found["fingerprint"]), Trained(first=first, second=second, both=both)
     except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error):
         return "", None
-
-
-def _of_length_one(vectors: Vectors) -> Vectors:
-    import numpy as np
-
-    lengths = np.linalg.norm(vectors, axis=-1, keepdims=True)
-    return (vectors / np.maximum(lengths, _SMALLEST_LENGTH)).astype(np.float32)

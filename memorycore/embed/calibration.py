@@ -66,7 +66,7 @@ class Calibration:
 
     def centred(self, question: Vectors, text: str) -> Vectors:
         """A question's vector without what all questions of its script have in common, of length 1."""
-        return _of_length_one(question - self.asked[script_class(text)])
+        return of_length_one(question - self.asked[script_class(text)])
 
     def ranking(self, question: Vectors, text: str) -> Vectors:
         """The vector that results are ranked by, of length 1; a residual ``r`` scores ``ranking · r / sqrt(|r|)``.
@@ -78,16 +78,16 @@ class Calibration:
         import numpy as np
 
         common = np.stack(list(self.means.values())).mean(axis=0)
-        like = _of_length_one(question - _COMMON_SHARE * common)
+        like = of_length_one(question - _COMMON_SHARE * common)
         answers = self.centred(question, text)
         if self.answering is not None:
-            answers = _of_length_one(answers @ self.answering @ self.answering)
-        return _of_length_one(like + answers)
+            answers = of_length_one(answers @ self.answering @ self.answering)
+        return of_length_one(like + answers)
 
     def asking(self, question: Vectors, text: str) -> Vectors:
         """The centred question, mapped to where questions lie near their answers."""
         own = self.centred(question, text)
-        return own if self.answering is None else _of_length_one(own @ self.answering)
+        return own if self.answering is None else of_length_one(own @ self.answering)
 
     def telling(self, residuals: Vectors) -> Vectors:
         """Residuals ``[n, width]``, mapped to there."""
@@ -97,10 +97,12 @@ class Calibration:
 FIELDS = tuple(field.name for field in fields(Calibration))
 
 
-def _of_length_one(vector: NDArray[Any]) -> Vectors:
+def of_length_one(vectors: NDArray[Any]) -> Vectors:
+    """A vector, or each row."""
     import numpy as np
 
-    return (vector / max(float(np.linalg.norm(vector)), _SMALLEST_LENGTH)).astype(np.float32)
+    lengths = np.linalg.norm(vectors, axis=-1, keepdims=True)
+    return (vectors / np.maximum(lengths, _SMALLEST_LENGTH)).astype(np.float32)
 
 
 def neutral(width: int) -> Calibration:

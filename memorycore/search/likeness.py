@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from memorycore.domain.scoring import Floats, Mask, Tuning
     from memorycore.domain.scoring import Rows as RowNumbers
     from memorycore.embed import Calibration, EmbeddingService
-    from memorycore.embed.answers import Trained
     from memorycore.embed.second import SecondModel
     from memorycore.search.living import LivingIndex
     from memorycore.search.question import Question
@@ -42,7 +41,6 @@ class Asked:
     fingerprint: str
     why: str
     model_ms: float
-    trained: Trained | None = None
     second: SecondModel | None = None
 
 
@@ -91,7 +89,6 @@ def ask_model(question: Question, embedding: EmbeddingService | None, *, wait_s:
         fingerprint=fingerprint or "",
         why=(why or "no_model") if not usable else "",
         model_ms=(time.perf_counter() - started) * 1_000,
-        trained=trained_for(fingerprint) if second is not None and fingerprint else None,
         second=second,
     )
 
@@ -179,8 +176,8 @@ class Likeness:
         asked_for = about = paired = None
         if calibration.aspects is not None:
             asked_for, about = (best(_unit(centred @ seen), parts @ seen) for seen in calibration.aspects)
-        if self._asked.trained is not None:
-            maps = self._asked.trained.first
+        if self._asked.second is not None and (trained := trained_for(self._asked.fingerprint)) is not None:
+            maps = trained.first
             paired = best(_unit(centred @ maps.asking), of_length_one(parts) @ maps.telling)
         return Near(answer=answer, asked_for=asked_for, about=about, paired=paired)
 
@@ -191,7 +188,7 @@ class Likeness:
         """
         import numpy as np
 
-        trained, second = self._asked.trained, self._asked.second
+        trained, second = trained_for(self._asked.fingerprint), self._asked.second
         if self._vector is None or self._asked.vector is None or trained is None or second is None:
             return None
         question = self._asked.question.text
@@ -211,7 +208,7 @@ class Likeness:
     @property
     def has_second(self) -> bool:
         """Whether a second model can be asked: it was there when the question came, and has not failed since."""
-        return self._vector is not None and self._asked.trained is not None and not self._second_failed
+        return self._vector is not None and self._asked.second is not None and not self._second_failed
 
     def mapped(self, seqs: Sequence[int]) -> tuple[list[int], Floats]:
         """The vectors of these memories where questions lie near their answers, of length 1; and the memory of each."""
